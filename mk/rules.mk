@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# One archive a layer, one program a top-level folder, one test binary a test/unit/*/test_*.c.
+# Objects depend on their headers through -MMD files.
+
+LAYERS := kube http json metrics base
+PROGRAM_DIRS := controller router runtime
+PROGRAMS := $(PROGRAM_DIRS:%=$(BIN)/sandbox-%)
+
+src_of = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+obj_of = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+LAYER_LIBS := $(LAYERS:%=$(B)/lib/lib%.a)
+
+define LAYER_RULE
+$(B)/lib/lib$(1).a: $(call obj_of,$(call src_of,pkg/$(1)))
+endef
+$(foreach l,$(LAYERS),$(eval $(call LAYER_RULE,$(l))))
+
+define PROGRAM_RULE
+$(B)/lib/lib$(1).a: $(call obj_of,$(filter-out $(1)/main.c,$(call src_of,$(1))))
+$(BIN)/sandbox-$(1): $(call obj_of,$(1)/main.c) $(B)/lib/lib$(1).a $(LAYER_LIBS)
+endef
+$(foreach p,$(PROGRAM_DIRS),$(eval $(call PROGRAM_RULE,$(p))))
+
+link_group = $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+
+$(PROGRAMS):
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+
+$(B)/lib/%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcsD $@ $^
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# The version block is the only place that knows version and commit; it follows HEAD.
+$(B)/obj/pkg/base/version.o: CFLAGS += -DCOFFERDAM_VERSION='"$(VERSION)"' -DCOFFERDAM_COMMIT='"$(COMMIT)"'
+
+# ---- unit tests: test/unit/LAYER/test_X.c -> $(B)/test/unit/LAYER/test_X ----
+UNIT_SRCS := $(sort $(wildcard test/unit/*/test_*.c))
+UNIT_BINS := $(UNIT_SRCS:%.c=$(B)/%)
+HARNESS_OBJS := $(call obj_of,$(call src_of,test/harness))
+# Helpers shared by the tests of one layer: any other .c file in its folder.
+unit_shared = $(call obj_of,$(filter-out test/unit/$(1)/test_%.c,$(wildcard test/unit/$(1)/*.c)))
+unit_layer = $(word 3,$(subst /, ,$(1)))
+
+define UNIT_RULE
+$(B)/$(1:%.c=%): $(call obj_of,$(1)) $(HARNESS_OBJS) $(call unit_shared,$(call unit_layer,$(1))) \
+	$(if $(filter $(call unit_layer,$(1)),$(PROGRAM_DIRS)),$(B)/lib/lib$(call unit_layer,$(1)).a) $(LAYER_LIBS)
+endef
+$(foreach t,$(UNIT_SRCS),$(eval $(call UNIT_RULE,$(t))))
+
+$(UNIT_BINS):
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+
+.PHONY: unit-bins unit
+unit-bins: $(UNIT_BINS)
+unit: unit-bins ## run the unit tests of this CONFIG (T=name filters binaries)
+	@test/run-binaries $(if $(T),$(foreach t,$(T),$(filter %$(t)%,$(UNIT_BINS))),$(UNIT_BINS))
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
