@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CRDs: `make crds` writes crds/*.yaml, `make crds-check` fails when they are not up to date.
-# Both read the Go module that tools/gencrds/go.mod pins; it is downloaded once.
+# The CRDs. Both targets read the Go module that tools/gencrds/go.mod pins; it is downloaded once,
+# later runs need no network.
 
 .PHONY: crds crds-check
 
-crds:
+crds: ## generate crds/*.yaml from crds/src and the Kubernetes OpenAPI files
+	@tools/deps crds
 	tools/gen-crds
 
-crds-check:
+crds-check: ## fail when crds/*.yaml are not up to date
+	@tools/deps crds
 	tools/gen-crds --check
