@@ -8,6 +8,7 @@
  * reads as "build, check, hand over" without labels or double frees.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 #define AUTO(type) __attribute__((cleanup(type##_autofree)))
 
@@ -34,7 +35,7 @@
         take_tmp_;                                                                                 \
     })
 
-#define container_of(p, T, member) ((T *)((char *)(p) - offsetof(T, member)))
+#define container_of(p, T, member) ((T *)(void *)((char *)(uintptr_t)(p)-offsetof(T, member)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define UNUSED(x) ((void)(x))
 

@@ -73,7 +73,7 @@ int strbuf_append(StrBuf *buf, Str s);
 int strbuf_append_cstr(StrBuf *buf, const char *s);
 int strbuf_append_char(StrBuf *buf, char c);
 int strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
-int strbuf_vprintf(StrBuf *buf, const char *fmt, va_list ap);
+int strbuf_vprintf(StrBuf *buf, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 /* Makes room for n more bytes; write at ptr + len, then add to len. */
 int strbuf_reserve(StrBuf *buf, size_t n);
 /* Drops the first n bytes. */
