@@ -3,9 +3,9 @@
 /*
  * Command line of sandbox-controller, parsed once at start and read-only afterwards.
  *
- * Every flag of every upstream release is accepted, so that an unchanged Deployment starts; flags that
- * mean nothing here are marked inert in the table and named once in the log. Plans read these values
- * through view->options, tests fill in the struct by hand after options_defaults().
+ * Every flag of every upstream release is accepted, so that an unchanged Deployment starts; flags
+ * that mean nothing here are marked inert in the table and named once in the log. Plans read these
+ * values through view->options, tests fill in the struct by hand after options_defaults().
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,8 +84,9 @@ int options_parse(int argc, char **argv, ControllerOptions *ret_options, OptsRes
 int options_validate(ControllerOptions *options, Err *reterr);
 
 /*
- * Reads the allow-list of label domains: comma or newline separated, trimmed, lower-cased. A missing
- * or empty file gives OPTIONS_LABEL_DOMAIN_DEFAULT. -errno for any other read error, -E2BIG.
+ * Reads the allow-list of label domains: comma or newline separated, trimmed, lower-cased. A
+ * missing or empty file gives OPTIONS_LABEL_DOMAIN_DEFAULT. -errno for any other read error,
+ * -E2BIG.
  */
 int options_load_label_domains(ControllerOptions *options, const char *path, Err *reterr);
 

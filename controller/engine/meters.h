@@ -13,17 +13,17 @@ typedef enum MeterId {
     METER_CLAIM_CONTROLLER_STARTUP_MS, /* launch_type, sandbox_template */
     METER_CLAIM_CLIENT_STARTUP_MS,     /* launch_type, sandbox_template */
     METER_SANDBOX_CREATION_MS,         /* namespace, launch_type, sandbox_template */
-    METER_CLAIM_CREATION_TOTAL, /* namespace, sandbox_template, launch_type, warmpool_name,
-                                   pod_condition, created_by */
-    METER_RECONCILE_TOTAL,        /* controller, result */
-    METER_RECONCILE_ERRORS_TOTAL, /* controller */
-    METER_RECONCILE_TIME_SECONDS, /* controller */
+    METER_CLAIM_CREATION_TOTAL,        /* namespace, sandbox_template, launch_type, warmpool_name,
+                                          pod_condition, created_by */
+    METER_RECONCILE_TOTAL,             /* controller, result */
+    METER_RECONCILE_ERRORS_TOTAL,      /* controller */
+    METER_RECONCILE_TIME_SECONDS,      /* controller */
     METER_MAX_,
 } MeterId;
 
 typedef struct Meters Meters;
 
-Meters *meters_new(MetricsRegistry *registry);
+Meters *meters_new(Metrics *metrics);
 Meters *meters_free(Meters *meters);
 /* NULL meters do nothing. */
 void meters_sample(Meters *meters, MeterId id, double value, const Str *labels, size_t n_labels);

@@ -5,8 +5,8 @@
  *
  * Actions are grouped in stages. Stage n+1 starts when every critical action of stage n succeeded;
  * within a stage all actions are in flight together. The executor (engine/exec.h) carries the plan
- * out, puts the objects of the replies into the stores, and plans again after a READ or a failure, so
- * a reconciler never handles a reply: it looks at the view as it is now.
+ * out, puts the objects of the replies into the stores, and plans again after a READ or a failure,
+ * so a reconciler never handles a reply: it looks at the view as it is now.
  *
  * Ownership: strings given to plan_* are copied into the plan's arena; a json_t given to plan_* is
  * taken over (even on NULL target: never). Actions are arena objects whose address is stable; the
@@ -14,13 +14,12 @@
  *
  * What a reconciler can rely on:
  *   DELETE carries the target's uid as precondition; 404 counts as done.
- *   PATCH and PATCH_STATUS are JSON merge patches; a 404 is a failure, an empty patch is never sent.
- *   CREATE that finds the object there (AlreadyExists) is followed by a live GET of the name, whose
- *     answer enters the view, and a new plan.
- *   Conflict (409 on a precondition) is followed by a live GET of the target and a new plan.
- *   Any other failure of a critical action is recorded in the view (view_failure()) and planned again
- *     once, so that the reconciler can write the status that tells of it; when that plan is done the
- *     key is retried with back-off.
+ *   PATCH and PATCH_STATUS are JSON merge patches; a 404 is a failure, an empty patch is never
+ * sent. CREATE that finds the object there (AlreadyExists) is followed by a live GET of the name,
+ * whose answer enters the view, and a new plan. Conflict (409 on a precondition) is followed by a
+ * live GET of the target and a new plan. Any other failure of a critical action is recorded in the
+ * view (view_failure()) and planned again once, so that the reconciler can write the status that
+ * tells of it; when that plan is done the key is retried with back-off.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,11 +27,12 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "json/jx.h"
 #include "kube/object.h"
+#include "kube/transport.h"
+#include "json/jx.h"
 
-/* Most actions in one plan. plan_* beyond it are dropped and set plan->overflow: the executor carries
- * out what fits and plans again at once. */
+/* Most actions in one plan. plan_* beyond it are dropped and set plan->overflow: the executor
+ * carries out what fits and plans again at once. */
 #define PLAN_ACTIONS_MAX 1024
 #define PLAN_SAMPLES_MAX 16
 #define PLAN_RESERVATIONS_MAX 4
@@ -48,13 +48,6 @@ typedef enum PlanVerb {
     PLAN_VERB_MAX_,
 } PlanVerb;
 
-/* Order on the wire when more is waiting than may be in flight. */
-typedef enum PlanPriority {
-    PLAN_PRIORITY_HIGH, /* somebody waits for it: adoption, status of a claim */
-    PLAN_PRIORITY_NORMAL,
-    PLAN_PRIORITY_LOW, /* events, refill, pool status */
-} PlanPriority;
-
 typedef struct PlanAction PlanAction;
 struct PlanAction {
     PlanVerb verb;
@@ -66,26 +59,21 @@ struct PlanAction {
     unsigned index; /* place in plan->actions */
 
     /* --- to be set by the caller after plan_*() --- */
-    PlanPriority priority;      /* default NORMAL, EVENT: LOW */
-    bool optional;              /* a failure is logged, stops nothing and is not retried */
-    Str rv;                     /* PATCH*: resourceVersion precondition; set with plan_if_rv() */
-    const PlanAction *rv_of;    /* PATCH*: precondition = resourceVersion in the reply to this
-                                   action, which must be in an earlier stage */
-    uint64_t coalesce_ns;       /* do it only after it has been wanted this long without a pause */
-    bool foreground;            /* DELETE: propagationPolicy Foreground instead of Background */
+    KubePriority priority;   /* default KUBE_PRIO_NORMAL, EVENT: KUBE_PRIO_LOW */
+    bool optional;           /* a failure is logged, stops nothing and is not retried */
+    const PlanAction *rv_of; /* PATCH*: precondition = resourceVersion in the reply to this action,
+                                which must be in an earlier stage */
+    uint64_t coalesce_ns;    /* done only after it has been wanted this long without a pause */
+    bool foreground;         /* DELETE: propagationPolicy Foreground instead of Background */
+    bool warning;            /* EVENT: type Warning instead of Normal */
 
-    /* --- DELETE --- */
-    Str uid;
-
-    /* --- EVENT --- */
-    struct {
-        bool warning;
-        Str reason;
-        Str action;
-        Str note;
-        const char *controller; /* reportingController, static; NULL = of the reconciler */
-        Str api_version, kind, uid, rv; /* of the regarding object; ns and name are above */
-    } event;
+    /* --- set by plan_*() --- */
+    Str rv;  /* PATCH*: resourceVersion precondition, STR_NULL = none; see plan_if_rv() */
+    Str uid; /* DELETE: precondition */
+    KubeObj *regarding; /* EVENT: owned reference */
+    const char *event_reason;
+    const char *event_action;
+    Str note;
 };
 
 /* A measurement to take when every critical action has succeeded; ids in engine/meters.h. */
@@ -126,9 +114,10 @@ PlanAction *plan_create(Plan *plan, KubeKindId kind, Str ns, Str name, json_t *b
 PlanAction *plan_patch(Plan *plan, const KubeObj *target, json_t *patch);
 PlanAction *plan_patch_status(Plan *plan, const KubeObj *target, json_t *patch);
 PlanAction *plan_delete(Plan *plan, const KubeObj *target);
-/* One live GET by name; the answer enters the view. A name already asked in this pass is left out. */
+/* One live GET by name; the answer enters the view. A name already asked in this pass is left out.
+ */
 PlanAction *plan_read(Plan *plan, KubeKindId kind, Str ns, Str name);
-/* Normal unless `warning` is set in the returned action. */
+/* reason and action: static strings. Type Normal unless `warning` is set in the returned action. */
 PlanAction *plan_event(Plan *plan, const KubeObj *regarding, const char *reason, const char *action,
                        const char *fmt, ...) PRINTF_LIKE(5, 6);
 
@@ -137,15 +126,16 @@ void plan_if_rv(Plan *plan, PlanAction *action, Str rv);
 
 /*
  * Reserves the object with this uid for the key being planned: until the pass has ended,
- * view_reserved_by() tells every other key's plan about it. Taken by the executor when it accepts the
- * plan; if another pass got there first the plan is thrown away and made again.
+ * view_reserved_by() tells every other key's plan about it. Taken by the executor when it accepts
+ * the plan; if another pass got there first the plan is thrown away and made again.
  */
 void plan_reserve(Plan *plan, Str uid);
 
 /* The key is wanted again at this wall time. */
 void plan_requeue_at(Plan *plan, int64_t wall_ns);
 
-/* This pass is an error (counted, logged, retried with back-off). Actions already planned are done. */
+/* This pass is an error (counted, logged, retried with back-off). Actions already planned are done.
+ */
 void plan_fail(Plan *plan, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void plan_sample(Plan *plan, int meter, double value, const Str *labels, size_t n_labels);

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The contract of a reconciler: a name, the kind of its keys, which changes of which kinds wake which
- * keys, and a pure function from what is known to what is to be done.
+ * The contract of a reconciler: a name, the kind of its keys, which changes of which kinds wake
+ * which keys, and a pure function from what is known to what is to be done.
  *
- * plan() does no I/O, reads no clock, writes no log and keeps nothing between calls. Three properties
- * are tested on random object states (test/unit/controller/props.h):
- *   deterministic  the same view gives the same plan, byte for byte;
- *   fixpoint       the plan after a plan was carried out is empty;
- *   prefix-safe    carrying out any prefix, then planning again, ends in the same state.
+ * plan() does no I/O, reads no clock, writes no log and keeps nothing between calls. Three
+ * properties are tested on random object states (test/unit/controller/props.h): deterministic  the
+ * same view gives the same plan, byte for byte; fixpoint       the plan after a plan was carried
+ * out is empty; prefix-safe    carrying out any prefix, then planning again, ends in the same
+ * state.
  */
 #include "base/arena.h"
 #include "base/str.h"
 #include "controller/engine/plan.h"
 #include "controller/engine/view.h"
-
-typedef struct ObjKey {
-    Str ns;
-    Str name;
-} ObjKey;
 
 /* Where a watch rule puts the keys that a change wakes. */
 typedef struct KeySink KeySink;
@@ -33,12 +28,13 @@ static inline void key_sink_add(KeySink *sink, Str ns, Str name)
 
 typedef struct WatchRule {
     KubeKindId kind;
-    /* `before` is NULL for a new object, `after` for a deleted one. May look at the view (indexes). */
+    /* `before` is NULL for a new object, `after` for a deleted one. May look at the view (indexes).
+     */
     void (*map)(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink);
 } WatchRule;
 
 typedef struct Reconciler {
-    const char *name; /* metrics label and log field: "sandbox", "sandboxclaim", … */
+    const char *name;     /* metrics label and log field: "sandbox", "sandboxclaim", … */
     const char *reporter; /* reportingController of its events: "sandbox-controller", … */
     KubeKindId kind;
     bool extension; /* only with --extensions */
@@ -46,7 +42,8 @@ typedef struct Reconciler {
     size_t (*workers)(const ControllerOptions *options); /* most keys in work at once */
     const WatchRule *watches;
     size_t n_watches;
-    int (*plan)(const View *view, ObjKey key, Arena *arena, Plan *plan);
+    /* Adds to an empty plan. `arena` is the plan's own. */
+    void (*plan)(const View *view, KubeKey key, Arena *arena, Plan *plan);
 } Reconciler;
 
 /* For watch rules: the changed object's own key. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a plan may look at: the stores with their indexes, the options, the time of this tick, who has
- * reserved what, and what this pass has learned from the API server (facts).
+ * What a plan may look at: the stores with their indexes, the options, the time of this tick, who
+ * has reserved what, and what this pass has learned from the API server (facts).
  *
  * Read-only. Pointers to objects are borrowed and good until plan() returns.
  *
- * Absent means asked. The informers of Pods, Services and PVCs see only objects with the sandbox-name-
- * hash label, so "not in the store" is VIEW_UNKNOWN for them until a PLAN_READ (or a refused CREATE)
- * has asked for the name in this pass. For the other kinds the store is complete: VIEW_ABSENT.
+ * Absent means asked. The informers of Pods, Services and PVCs see only objects with the
+ * sandbox-name- hash label, so "not in the store" is VIEW_UNKNOWN for them until a PLAN_READ (or a
+ * refused CREATE) has asked for the name in this pass. For the other kinds the store is complete:
+ * VIEW_ABSENT.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,17 +30,16 @@ typedef struct Facts Facts;               /* engine/facts.h */
  * Index values. `ns` is compared too where the table says so; for the others pass STR_NULL.
  */
 typedef enum ViewIndex {
-    VIEW_PODS_BY_SANDBOX_HASH,    /* ns, label sandbox-name-hash */
-    VIEW_PODS_BY_OWNER,           /* controller owner's uid */
-    VIEW_SERVICES_BY_OWNER,       /* controller owner's uid */
-    VIEW_PVCS_BY_OWNER,           /* controller owner's uid */
-    VIEW_NETPOLS_BY_OWNER,        /* controller owner's uid */
-    VIEW_SANDBOXES_BY_OWNER,      /* controller owner's uid */
-    VIEW_SANDBOXES_BY_POOL_HASH,  /* ns, label warm-pool-sandbox */
-    VIEW_SANDBOXES_BY_TEMPLATE,   /* ns, label sandbox-template-ref-hash */
-    VIEW_CLAIMS_BY_POOL,          /* ns, spec.warmPoolRef.name */
-    VIEW_CLAIMS_BY_ASSIGNMENT,    /* ns, annotation sandbox-name */
-    VIEW_POOLS_BY_TEMPLATE,       /* ns, spec.sandboxTemplateRef.name */
+    VIEW_PODS_BY_SANDBOX_HASH,   /* ns, label sandbox-name-hash */
+    VIEW_PODS_BY_OWNER,          /* controller owner's uid */
+    VIEW_SERVICES_BY_OWNER,      /* controller owner's uid */
+    VIEW_NETPOLS_BY_OWNER,       /* controller owner's uid */
+    VIEW_SANDBOXES_BY_OWNER,     /* controller owner's uid */
+    VIEW_SANDBOXES_BY_POOL_HASH, /* ns, label warm-pool-sandbox */
+    VIEW_SANDBOXES_BY_TEMPLATE,  /* ns, label sandbox-template-ref-hash */
+    VIEW_CLAIMS_BY_POOL,         /* ns, spec.warmPoolRef.name */
+    VIEW_CLAIMS_BY_ASSIGNMENT,   /* ns, annotation sandbox-name */
+    VIEW_POOLS_BY_TEMPLATE,      /* ns, spec.sandboxTemplateRef.name */
     VIEW_INDEX_MAX_,
 } ViewIndex;
 
@@ -57,7 +57,8 @@ typedef enum ViewPresence {
     VIEW_PRESENT,
 } ViewPresence;
 
-/* *ret_obj is set only for VIEW_PRESENT. A fact of this pass wins over an older object in the store. */
+/* *ret_obj is set only for VIEW_PRESENT. A fact of this pass wins over an older object in the
+ * store. */
 ViewPresence view_lookup(const View *view, KubeKindId kind, Str ns, Str name,
                          const KubeObj **ret_obj);
 /* The object or NULL, for the kinds where absent and unknown need no distinction. */
@@ -77,8 +78,8 @@ size_t view_list(const View *view, ViewIndex index, Str ns, Str value, Arena *ar
 /* First by name, NULL when there is none. */
 const KubeObj *view_first(const View *view, ViewIndex index, Str ns, Str value);
 
-/* Key ("ns/name" of the reconciled object) that holds a reservation of this uid, or STR_NULL. The key
- * being planned never sees its own. */
+/* Key ("ns/name" of the reconciled object) that holds a reservation of this uid, or STR_NULL. The
+ * key being planned never sees its own. */
 Str view_reserved_by(const View *view, Str uid);
 
 /* What an earlier attempt in this pass failed with, NULL when it did not. */
@@ -87,9 +88,7 @@ typedef struct ViewFailure {
     KubeKindId kind;
     Str ns;
     Str name;
-    KubeReason reason;
-    int http_status; /* 0 = no answer */
-    Str message;     /* the API server's text */
+    KubeError error; /* reason, HTTP status (0 = no answer), the API server's text */
 } ViewFailure;
 
 const ViewFailure *view_failure(const View *view, PlanVerb verb, KubeKindId kind, Str ns, Str name);
