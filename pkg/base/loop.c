@@ -219,13 +219,9 @@ static void loop_dispatch_deferred(Loop *loop)
 
     /* A marker splits what was there from what the calls themselves post. */
     list_push_back(&loop->deferred, &last);
-    for (;;) {
-        ListNode *node = list_pop_front(&loop->deferred);
-
-        if (node == &last) {
-            break;
-        }
+    for (ListNode *node; (node = list_pop_front(&loop->deferred)) && node != &last;) {
         LoopDefer *defer = container_of(node, LoopDefer, node);
+
         defer->fn(defer);
     }
 }
