@@ -59,8 +59,9 @@ $(UNIT_BINS):
 	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
 
 .PHONY: unit-bins unit
-unit-bins: $(UNIT_BINS)
-unit: unit-bins ## run the unit tests of this CONFIG (T=name filters binaries)
-	@test/run-binaries $(if $(T),$(foreach t,$(T),$(filter %$(t)%,$(UNIT_BINS))),$(UNIT_BINS))
+UNIT_WANTED := $(if $(T),$(foreach b,$(UNIT_BINS),$(if $(findstring $(T),$(b)),$(b))),$(UNIT_BINS))
+unit-bins: $(UNIT_WANTED)
+unit: unit-bins ## run the unit tests of this CONFIG (T=text keeps binaries whose path has it)
+	@test/run-binaries $(UNIT_WANTED)
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See arena.h. Chunks form a list, newest first; a request larger than the chunk size gets a chunk of
- * its own behind the head, so that the head's free tail is not lost.
+ * See arena.h. Chunks form a list, newest first; a request larger than the chunk size gets a chunk
+ * of its own behind the head, so that the head's free tail is not lost.
  */
 #include "base/arena.h"
 

@@ -4,8 +4,8 @@
  * Compiler attributes and the ownership vocabulary.
  *
  * AUTO(type) frees a local when its scope ends: it calls type_autofree(), which each owning type
- * declares with DEFINE_AUTO. TAKE(p) hands a pointer over and leaves NULL behind, so that a function
- * reads as "build, check, hand over" without labels or double frees.
+ * declares with DEFINE_AUTO. TAKE(p) hands a pointer over and leaves NULL behind, so that a
+ * function reads as "build, check, hand over" without labels or double frees.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Time is injected. A loop reads the clock once per tick and hands out that value; nothing else asks
- * the kernel for the time. Durations are uint64_t nanoseconds named *_ns; wall time is int64_t
+ * Time is injected. A loop reads the clock once per tick and hands out that value; nothing else
+ * asks the kernel for the time. Durations are uint64_t nanoseconds named *_ns; wall time is int64_t
  * nanoseconds since 1970 named *_wall_ns.
  */
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Two hashes: SipHash-1-3 (Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012) keyed by a
- * seed, for tables whose keys a peer chooses; and FNV-1a, 32 bits, which is part of the wire contract
- * (the name hash in labels) and must never change.
+ * seed, for tables whose keys a peer chooses; and FNV-1a, 32 bits, which is part of the wire
+ * contract (the name hash in labels) and must never change.
  */
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Intrusive binary min-heap ordered by (key, order of insertion), so that equal deadlines fire in the
- * order in which they were set and a replay with the same seed does the same thing.
+ * Intrusive binary min-heap ordered by (key, order of insertion), so that equal deadlines fire in
+ * the order in which they were set and a replay with the same seed does the same thing.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,8 @@
 #pragma once
 /*
  * Intrusive chained hash map. Nodes are fields of the caller's objects; the caller compares keys
- * while walking the nodes of one hash. Iteration order is meaningless: never let it decide anything.
+ * while walking the nodes of one hash. Iteration order is meaningless: never let it decide
+ * anything.
  *
  *     for (HMapNode *n = hmap_first(&map, h); n; n = hmap_next(n)) { if (key equal) ... }
  */
@@ -27,7 +28,7 @@ typedef struct HMap {
 void hmap_init(HMap *map);
 void hmap_deinit(HMap *map); /* frees the table, CHECKs that it is empty */
 void hmap_insert(HMap *map, HMapNode *node, uint64_t hash);
-void hmap_remove(HMap *map, HMapNode *node); /* CHECKs that it is there */
+void hmap_remove(HMap *map, HMapNode *node);          /* CHECKs that it is there */
 HMapNode *hmap_first(const HMap *map, uint64_t hash); /* first node with exactly this hash */
 HMapNode *hmap_next(const HMapNode *node);            /* next node with the same hash */
 

@@ -293,7 +293,8 @@ static int loop_timeout_ms(const Loop *loop, uint64_t max_wait_ns)
     if (wait == LOOP_NEVER) {
         return -1;
     }
-    wait = wait / NS_PER_MS + (wait % NS_PER_MS != 0); /* round up: never wake before the deadline */
+    wait =
+        wait / NS_PER_MS + (wait % NS_PER_MS != 0); /* round up: never wake before the deadline */
     return wait > INT32_MAX ? INT32_MAX : (int)wait;
 }
 

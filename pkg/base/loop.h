@@ -3,10 +3,11 @@
 /*
  * One single-threaded event loop. Sources are fields of the caller's objects (container_of leads
  * back), so adding one never allocates. Order in a tick: I/O readiness, due timers, deferred work.
- * `now` is read once per tick. Removing a source inside any callback is safe: it will not fire again.
+ * `now` is read once per tick. Removing a source inside any callback is safe: it will not fire
+ * again.
  *
- * loop_new_virtual() gives a loop without epoll for tests and the simulator: loop_step() runs what is
- * due and loop_next_deadline() tells how far the fake clock may jump.
+ * loop_new_virtual() gives a loop without epoll for tests and the simulator: loop_step() runs what
+ * is due and loop_next_deadline() tells how far the fake clock may jump.
  *
  * Not thread-safe, except loop_wake_signal().
  */

@@ -46,7 +46,8 @@ typedef struct OptsResult {
 /* Fills target with defaults, environment and argv. -EINVAL with a text that names the flag. */
 int opts_parse(const OptSpec *specs, size_t n, int argc, char **argv, void *target,
                OptsResult *ret_result, Err *reterr);
-/* Sets one flag by name from text, as a configuration file does. -ENOENT unknown, -EINVAL bad value. */
+/* Sets one flag by name from text, as a configuration file does. -ENOENT unknown, -EINVAL bad
+ * value. */
 int opts_set(const OptSpec *specs, size_t n, Str name, Str value, void *target, Err *reterr);
 bool opts_was_set(const OptSpec *specs, size_t n, const OptsResult *result, const char *name);
 void opts_print(FILE *out, const OptSpec *specs, size_t n);

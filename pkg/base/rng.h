@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Deterministic random numbers (xoshiro256**, Blackman and Vigna 2018). Not for secrets: those come
- * from rng_os_fill(). Every component gets its own stream by rng_fork(), so that a new consumer does
- * not shift the numbers of the others.
+ * from rng_os_fill(). Every component gets its own stream by rng_fork(), so that a new consumer
+ * does not shift the numbers of the others.
  */
 #include <stddef.h>
 #include <stdint.h>

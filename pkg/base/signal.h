@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Signals as loop events (signalfd). Blocks the given signals in the calling thread: set it up before
- * threads start. The mask from before is restored by signals_deinit().
+ * Signals as loop events (signalfd). Blocks the given signals in the calling thread: set it up
+ * before threads start. The mask from before is restored by signals_deinit().
  */
 #include <signal.h>
 

@@ -52,7 +52,7 @@ int str_to_double(Str s, double *ret); /* finite only */
 /* ---- growing buffer ---- */
 
 typedef struct StrBuf {
-    char *ptr;  /* NUL-terminated whenever non-NULL */
+    char *ptr; /* NUL-terminated whenever non-NULL */
     size_t len;
     size_t cap;
     size_t max; /* most bytes that may be held, NUL not counted */

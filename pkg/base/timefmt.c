@@ -153,8 +153,8 @@ static bool civil_is_valid(Civil c)
     static const unsigned char month_days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = c.year % 4 == 0 && (c.year % 100 != 0 || c.year % 400 == 0);
 
-    return c.year >= YEAR_MIN && c.year <= YEAR_MAX && c.month >= 1 && c.month <= 12 && c.day >= 1 &&
-           c.day <= month_days[c.month - 1] + (unsigned)(c.month == 2 && leap);
+    return c.year >= YEAR_MIN && c.year <= YEAR_MAX && c.month >= 1 && c.month <= 12 &&
+           c.day >= 1 && c.day <= month_days[c.month - 1] + (unsigned)(c.month == 2 && leap);
 }
 
 int timefmt_parse(Str s, int64_t *ret_wall_ns)

@@ -47,4 +47,7 @@
         (v)->len = (v)->cap = 0;                                                                   \
     } while (0)
 
-#define vec_foreach(v, it) for (__typeof__((v)->ptr) it = (v)->ptr; it < (v)->ptr + (v)->len; it++)
+/* The vector must not change in the body. (NULL + 0 is undefined in C, hence the test.) */
+#define vec_foreach(v, it)                                                                         \
+    for (__typeof__((v)->ptr) it = (v)->ptr, it##_end = it ? it + (v)->len : it; it != it##_end;   \
+         it++)

@@ -119,7 +119,7 @@ static void test_cleanup(void)
         nftw(run.tmpdir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
         run.tmpdir[0] = '\0';
     }
-    vec_foreach(&run.files, it) {
+    vec_foreach (&run.files, it) {
         free(*it);
     }
     vec_free(&run.files);
@@ -147,16 +147,14 @@ static bool test_wanted(const Test *test, int argc, char **argv)
 
 static bool test_run(Test *test)
 {
-    bool ok = false;
-
-    if (setjmp(run.back) == 0) {
-        test->fn();
-        ok = true;
-    } else {
+    if (setjmp(run.back) != 0) {
         fprintf(stderr, "FAILED %s\n", test->name);
+        test_cleanup();
+        return false;
     }
+    test->fn();
     test_cleanup();
-    return ok;
+    return true;
 }
 
 int main(int argc, char **argv)

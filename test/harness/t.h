@@ -53,8 +53,7 @@ Str t_read_file(const char *path);
         }                                                                                          \
     } while (0)
 #define T_FAIL(...) t_fail(__FILE__, __LINE__, __VA_ARGS__)
-#define T_EQ_INT(got, want)                                                                        \
-    t_check_int(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
+#define T_EQ_INT(got, want) t_check_int(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
 #define T_EQ_STR(got, want) t_check_str(__FILE__, __LINE__, #got, t_as_str(got), t_as_str(want))
 #define T_OK(expr) T_EQ_INT((expr), 0)
 #define T_CONTAINS(haystack, needle)                                                               \
@@ -71,5 +70,4 @@ static inline Str t_str_of_str(Str s)
     return s;
 }
 
-#define t_as_str(x)                                                                                \
-    _Generic((x), Str: t_str_of_str, char *: str_from, const char *: str_from)(x)
+#define t_as_str(x) _Generic((x), Str : t_str_of_str, char * : str_from, const char * : str_from)(x)
