@@ -274,6 +274,7 @@ int options_load_label_domains(ControllerOptions *options, const char *path, Err
     if (r < 0) {
         return r;
     }
+    CHECK(text);
     for (char *c = text; *c; c++) {
         *c = (char)(*c == '\n' ? ',' : tolower((unsigned char)*c));
     }

@@ -145,5 +145,7 @@ static inline bool plan_is_empty(const Plan *plan)
     return plan->n_actions == 0;
 }
 
+const char *plan_verb_name(PlanVerb verb);
+
 /* A plan as canonical text (one line an action, bodies sorted by key): for tests and debug logs. */
 char *plan_dump(const Plan *plan);

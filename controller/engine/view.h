@@ -49,6 +49,7 @@ typedef struct View {
     int64_t now_wall_ns;
     const Reservations *reservations; /* may be NULL: nothing reserved */
     const Facts *facts;               /* may be NULL: nothing asked, nothing failed */
+    Str self;                         /* holder name of the key being planned, see exec.h */
 } View;
 
 typedef enum ViewPresence {
@@ -94,3 +95,12 @@ typedef struct ViewFailure {
 const ViewFailure *view_failure(const View *view, PlanVerb verb, KubeKindId kind, Str ns, Str name);
 /* All failures of this pass in the order in which they happened. */
 size_t view_failures(const View *view, const ViewFailure **ret_failures);
+
+/* ---- for whoever makes the stores ---- */
+
+/* The index table of this kind's store. */
+const KubeIndex *view_store_indexes(KubeKindId kind, size_t *ret_n);
+/* Label selector of this kind's informer, NULL = everything. */
+const char *view_store_selector(KubeKindId kind);
+/* Whether that informer would see the object. */
+bool view_store_holds(const KubeObj *obj);
