@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+.PHONY: lint format tidy
+lint: ## style: layers, headers, banned calls, function length, formatting
+	@tools/deps lint
+	@tools/lint
+
+format: ## format all C sources in place
+	@tools/deps lint
+	@find pkg controller router runtime test \( -name '*.c' -o -name '*.h' \) -print0 | xargs -0 clang-format -i
+
+tidy: ## clang-tidy and cppcheck over the programs (slow)
+	@tools/deps lint
+	@clang-tidy --quiet $(foreach d,pkg/base pkg/json pkg/http pkg/metrics pkg/kube $(PROGRAM_DIRS),$(call src_of,$(d))) -- -std=c17 -D_GNU_SOURCE -Ipkg -I. $(PKG_CFLAGS) \
+		-DCOFFERDAM_VERSION='"0"' -DCOFFERDAM_COMMIT='"0"'
+	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 \
+		--suppress=missingIncludeSystem -Ipkg -I. pkg controller router runtime
