@@ -2,8 +2,10 @@
 """Makes an object that has every field of a Kubernetes type, straight from the OpenAPI files.
 
 It reads the files by itself, without the generator's code, so that a field which the generator
-lost shows up as a difference. Run as a program it prints a Sandbox or a SandboxTemplate (JSON)
-for the end-to-end test: filler.py KIND NAME.
+lost shows up as a difference. The end-to-end test runs it as a program:
+
+    filler.py make KIND     prints a Sandbox or a SandboxTemplate as JSON
+    filler.py compare KIND  reads what the API server made of it; exit 1 names what was lost
 """
 import json
 import os
@@ -71,11 +73,27 @@ def spec(kind, types):
     return out
 
 
-def main(kind, name):
+def lost(want, got, path):
+    """Returns the paths of `want` that `got` lacks or has with another value."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        return [p for k, v in want.items() for p in lost(v, got.get(k), "%s.%s" % (path, k))]
+    if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
+        return [p for i, v in enumerate(want) for p in lost(v, got[i], "%s[%d]" % (path, i))]
+    return [] if want == got else [path]
+
+
+def main(mode, kind):
+    want = spec(kind, load_types())
+    if mode == "compare":
+        gone = lost(want, json.load(sys.stdin)["spec"], "spec")
+        for path in gone:
+            print("lost: " + path)
+        return 1 if gone else 0
     group = "agents.x-k8s.io" if kind == "Sandbox" else "extensions.agents.x-k8s.io"
-    json.dump({"apiVersion": group + "/v1beta1", "kind": kind, "metadata": {"name": name},
-               "spec": spec(kind, load_types())}, sys.stdout)
+    json.dump({"apiVersion": group + "/v1beta1", "kind": kind, "metadata": {"name": "filled"},
+               "spec": want}, sys.stdout)
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))
