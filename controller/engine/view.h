@@ -25,6 +25,7 @@
 
 typedef struct Reservations Reservations; /* engine/reserve.h */
 typedef struct Facts Facts;               /* engine/facts.h */
+typedef struct Pools Pools;               /* warmpool/pools.h */
 
 /*
  * Index values. `ns` is compared too where the table says so; for the others pass STR_NULL.
@@ -49,6 +50,7 @@ typedef struct View {
     int64_t now_wall_ns;
     const Reservations *reservations; /* may be NULL: nothing reserved */
     const Facts *facts;               /* may be NULL: nothing asked, nothing failed */
+    const Pools *pools; /* members free to be claimed; needed by claim and warmpool plans */
     Str self;                         /* holder name of the key being planned, see exec.h */
 } View;
 
