@@ -104,6 +104,21 @@ def test_module_is_pinned_by_checksum():
         module._read = real
 
 
+def run_tool(**env):
+    return subprocess.run([TOOL, "--check"], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, **env))
+
+
+def test_a_machine_that_lacks_something_is_told_what():
+    with tempfile.TemporaryDirectory() as empty:
+        out = run_tool(GOMODCACHE=empty, GOPROXY="off")
+        assert out.returncode == 1 and out.stdout == "", out
+        assert "cannot download k8s.io/kubernetes v1.37.2: " in out.stderr, out.stderr
+        assert len(out.stderr.splitlines()) == 1, out.stderr
+        out = run_tool(PATH=empty)
+        assert out.returncode == 1 and "cannot run the Go command" in out.stderr, out.stderr
+
+
 def test_conversion_inlines_and_drops():
     types = types_of({
         "A": {"type": "object", "description": "prose", "required": ["z", "b"], "properties": {

@@ -57,8 +57,8 @@ COLUMNS = {
                         ("Age", "date", ".metadata.creationTimestamp")],
 }
 FIELDS = {
-    "Sandbox": ("operatingMode podTemplate service shutdownPolicy shutdownTime volumeClaimTemplates",
-                "conditions nodeName podIPs selector service serviceFQDN", "podTemplate"),
+    "Sandbox": ("operatingMode podTemplate service shutdownPolicy shutdownTime "
+                "volumeClaimTemplates", "conditions nodeName podIPs selector service serviceFQDN", "podTemplate"),
     "SandboxClaim": ("additionalPodMetadata env lifecycle volumeClaimTemplates warmPoolRef",
                      "conditions sandbox", "warmPoolRef"),
     "SandboxTemplate": ("envVarsInjectionPolicy networkPolicy networkPolicyManagement podTemplate "

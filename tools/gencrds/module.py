@@ -44,10 +44,13 @@ def openapi_dir():
                              cwd=HERE, capture_output=True, text=True, check=False)
     except OSError as e:
         raise GenError("cannot run the Go command: %s" % e) from e
-    if out.returncode != 0:
-        raise GenError("go mod download %s@%s: %s" % (MODULE, version,
-                                                      (out.stderr or out.stdout).strip()))
-    info = json.loads(out.stdout)
+    try:
+        info = json.loads(out.stdout)
+    except ValueError:
+        info = {}
+    if out.returncode != 0 or "Dir" not in info:
+        raise GenError("cannot download %s %s: %s" % (MODULE, version,
+                                                      info.get("Error") or out.stderr.strip()))
     if info["Sum"] != pinned_sum(version):
         raise GenError("%s %s has checksum %s, go.sum says %s" % (MODULE, version, info["Sum"],
                                                                   pinned_sum(version)))
