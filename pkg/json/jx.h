@@ -14,6 +14,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 /* AUTO(json) json_t *pod = ...; */
