@@ -51,7 +51,7 @@ typedef struct View {
     const Reservations *reservations; /* may be NULL: nothing reserved */
     const Facts *facts;               /* may be NULL: nothing asked, nothing failed */
     const Pools *pools; /* members free to be claimed; needed by claim and warmpool plans */
-    Str self;                         /* holder name of the key being planned, see exec.h */
+    Str self;           /* holder name of the key being planned, see exec.h */
 } View;
 
 typedef enum ViewPresence {

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over one key: plan, stages, plan again, and the end with its requeue, metrics and log
+ * line.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "controller/engine/exec_internal.h"
+
+typedef enum StageResult {
+    STAGE_GO_ON, /* every critical action is done */
+    STAGE_REPLAN,
+    STAGE_GIVE_UP, /* retry the key with back-off, or wait for what wakes it */
+} StageResult;
+
+static void run_advance(ExecRun *run);
+
+static void drop_plan(ExecRun *run)
+{
+    for (size_t i = 0; run->calls && i < run->plan.n_actions; i++) {
+        exec_call_cancel(&run->calls[i]);
+        free(run->calls[i].reply_rv);
+    }
+    free(run->calls);
+    run->calls = NULL;
+    plan_deinit(&run->plan);
+    arena_reset(&run->arena);
+    plan_init(&run->plan, &run->arena);
+}
+
+static void make_plan(ExecRun *run)
+{
+    Exec *exec = run->exec;
+    View view = exec->view;
+
+    drop_plan(run);
+    view.now_wall_ns = loop_wall_now(exec->config.loop);
+    view.facts = &run->facts;
+    view.self = str_from(run->holder);
+    run->controller->reconciler->plan(&view, run->key, &run->arena, &run->plan);
+    run->plans++;
+    run->learned = false;
+    run->stage = 0;
+    run->coalesced_for_ns = 0;
+    exec->stats.plans++;
+}
+
+/* Decides which coalesced actions wait; the wish is forgotten when it is gone or granted. */
+static void apply_coalescing(ExecRun *run)
+{
+    Coalesce *coalesce = &run->controller->coalesce;
+    uint64_t now = loop_now(run->exec->config.loop);
+    bool waiting = false;
+
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        uint64_t window = run->plan.actions[i]->coalesce_ns;
+        uint64_t due;
+
+        if (window == 0) {
+            continue;
+        }
+        due = coalesce_since(coalesce, run->key, now) + window;
+        if (now >= due) {
+            continue;
+        }
+        waiting = true;
+        run->calls[i].deferred = true;
+        if (run->coalesced_for_ns == 0 || due - now < run->coalesced_for_ns) {
+            run->coalesced_for_ns = due - now;
+        }
+    }
+    if (!waiting) {
+        coalesce_clear(coalesce, run->key);
+    }
+}
+
+static bool take_reservations(ExecRun *run)
+{
+    Exec *exec = run->exec;
+
+    reservations_release_all(&exec->reservations, str_from(run->holder));
+    for (size_t i = 0; i < run->plan.n_reservations; i++) {
+        if (!reservations_take(&exec->reservations, run->plan.reservations[i],
+                               str_from(run->holder))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void accept_plan(ExecRun *run)
+{
+    run->calls = xcalloc(run->plan.n_actions + 1, sizeof(run->calls[0]));
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        run->calls[i] = (ExecCall){.run = run, .action = run->plan.actions[i]};
+    }
+    apply_coalescing(run);
+}
+
+/* ---- the end of a pass ---- */
+
+static const char *result_name(const ExecRun *run, bool error)
+{
+    if (error) {
+        return "error";
+    }
+    return run->plan.requeue_at_wall_ns || run->coalesced_for_ns ? "requeue_after" : "success";
+}
+
+static void report(ExecRun *run, bool error)
+{
+    Exec *exec = run->exec;
+    const Reconciler *reconciler = run->controller->reconciler;
+    uint64_t took_ns = loop_now(exec->config.loop) - run->started_ns;
+    const Str labels[] = {str_from(reconciler->name), str_from(result_name(run, error))};
+    LogLevel level = error ? LOG_LEVEL_ERROR : run->writes ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+
+    exec->stats.passes++;
+    exec->stats.errors += error;
+    meters_sample(exec->config.meters, METER_RECONCILE_TOTAL, 1, labels, 2);
+    meters_sample(exec->config.meters, METER_RECONCILE_TIME_SECONDS, (double)took_ns / 1e9, labels,
+                  1);
+    if (error) {
+        meters_sample(exec->config.meters, METER_RECONCILE_ERRORS_TOTAL, 1, labels, 1);
+    }
+    LOG_AT_(exec->config.log, level, error ? "reconcile failed" : "reconciled",
+            F_CSTR("controller", reconciler->name), F_STR("namespace", run->key.ns),
+            F_STR("name", run->key.name), F_CSTR("reason", run->plan.reason),
+            F_CSTR("error", run->plan.error ? run->plan.error : run->error),
+            F_I64("plans", run->plans), F_I64("writes", run->writes),
+            F_F64("duration_ms", (double)took_ns / 1e6));
+}
+
+/* The earliest of what the plan and the coalesced actions ask for; 0 = nothing. */
+static uint64_t requeue_delay(const ExecRun *run)
+{
+    uint64_t delay = run->coalesced_for_ns;
+
+    if (run->plan.requeue_at_wall_ns != 0) {
+        int64_t left = run->plan.requeue_at_wall_ns - loop_wall_now(run->exec->config.loop);
+        uint64_t wanted = left > 0 ? (uint64_t)left : 1;
+
+        wanted = wanted < EXEC_REQUEUE_MAX_NS ? wanted : EXEC_REQUEUE_MAX_NS;
+        if (delay == 0 || wanted < delay) {
+            delay = wanted;
+        }
+    }
+    return delay;
+}
+
+static void schedule(ExecRun *run, bool error)
+{
+    KubeQueue *queue = run->controller->queue;
+    uint64_t delay = requeue_delay(run);
+
+    if (error && run->retry_after_ns > 0) {
+        (void)kube_queue_add_after(queue, run->key, KUBE_PRIO_NORMAL, run->retry_after_ns);
+        return;
+    }
+    if (error) {
+        (void)kube_queue_add_failed(queue, run->key, KUBE_PRIO_NORMAL,
+                                    run->controller->reconciler->backoff_max_ns);
+    } else {
+        kube_queue_forget(queue, run->key);
+    }
+    if (delay > 0) {
+        (void)kube_queue_add_after(queue, run->key, KUBE_PRIO_NORMAL, delay);
+    }
+}
+
+static void end_pass(ExecRun *run, bool retry)
+{
+    Exec *exec = run->exec;
+    bool error = retry || run->failed || run->plan.error;
+
+    if (!error) {
+        for (size_t i = 0; i < run->plan.n_samples; i++) {
+            const PlanSample *sample = &run->plan.samples[i];
+
+            meters_sample(exec->config.meters, (MeterId)sample->meter, sample->value,
+                          sample->labels, sample->n_labels);
+        }
+    }
+    report(run, error);
+    reservations_release_all(&exec->reservations, str_from(run->holder));
+    kube_queue_done(run->controller->queue, run->item);
+    run->item = NULL;
+    schedule(run, error);
+    exec_run_ended(run);
+}
+
+/* ---- stages ---- */
+
+static void start_stage(ExecRun *run)
+{
+    run->starting = true;
+    run->pending = 0;
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        ExecCall *call = &run->calls[i];
+
+        if (call->action->stage != run->stage) {
+            continue;
+        }
+        if (call->deferred) {
+            call->outcome = EXEC_SKIPPED;
+            continue;
+        }
+        exec_call_start(call);
+        run->pending += call->outcome == EXEC_PENDING;
+    }
+    run->starting = false;
+}
+
+static StageResult stage_result(const ExecRun *run)
+{
+    bool replan = false;
+    bool failed = false;
+
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        const ExecCall *call = &run->calls[i];
+
+        if (call->action->stage != run->stage) {
+            continue;
+        }
+        if (call->outcome == EXEC_RETRY) {
+            return STAGE_GIVE_UP;
+        }
+        /* What was read is planned with only when this plan has nothing more to do. */
+        replan |= call->outcome == EXEC_REPLAN && call->action->verb != PLAN_READ;
+        failed |= call->outcome == EXEC_FAILED;
+    }
+    if (replan || (failed && run->learned)) {
+        return STAGE_REPLAN;
+    }
+    return failed ? STAGE_GIVE_UP : STAGE_GO_ON;
+}
+
+static bool has_retry(const ExecRun *run)
+{
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        if (run->calls[i].outcome == EXEC_RETRY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_read(const ExecRun *run)
+{
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        if (run->calls[i].outcome == EXEC_REPLAN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned last_stage(const ExecRun *run)
+{
+    size_t n = run->plan.n_actions;
+
+    return n > 0 ? run->plan.actions[n - 1]->stage : 0;
+}
+
+/* False when the pass has ended. */
+static bool next_plan(ExecRun *run)
+{
+    if (run->plans >= EXEC_PLANS_MAX) {
+        exec_run_note_error(run, NULL, "too many plans in one pass");
+        end_pass(run, true);
+        return false;
+    }
+    make_plan(run);
+    if (!take_reservations(run)) {
+        exec_run_note_error(run, NULL, "reserved by another key");
+        end_pass(run, true);
+        return false;
+    }
+    accept_plan(run);
+    start_stage(run);
+    return true;
+}
+
+/* Goes on until something is in flight or the pass has ended. */
+static void run_advance(ExecRun *run)
+{
+    while (run->pending == 0) {
+        StageResult result = stage_result(run);
+
+        if (result == STAGE_GIVE_UP) {
+            end_pass(run, has_retry(run));
+            return;
+        }
+        if (result == STAGE_GO_ON && run->stage < last_stage(run)) {
+            run->stage++;
+            start_stage(run);
+            continue;
+        }
+        if (result == STAGE_REPLAN || has_read(run) || run->plan.overflow) {
+            if (!next_plan(run)) {
+                return;
+            }
+            continue;
+        }
+        end_pass(run, false);
+        return;
+    }
+}
+
+void exec_run_call_done(ExecRun *run)
+{
+    CHECK(run->pending > 0 && !run->starting);
+    run->pending--;
+    if (run->pending == 0) {
+        run_advance(run);
+    }
+}
+
+void exec_run_note_error(ExecRun *run, const PlanAction *action, const char *text)
+{
+    if (run->error[0] != '\0') {
+        return;
+    }
+    if (action) {
+        (void)snprintf(run->error, sizeof(run->error), "%s %s " STR_FMT ": %s",
+                       plan_verb_name(action->verb), kube_kind(action->kind)->kind,
+                       STR_ARG(action->name), text);
+    } else {
+        (void)snprintf(run->error, sizeof(run->error), "%s", text);
+    }
+}
+
+void exec_run_start(ExecController *controller, KubeQueueItem *item)
+{
+    ExecRun *run = xcalloc(1, sizeof(*run));
+    KubeKey key = kube_queue_item_key(item);
+
+    run->exec = controller->exec;
+    run->controller = controller;
+    run->item = item;
+    run->ns = xstrndup(key.ns.len ? key.ns.ptr : "", key.ns.len);
+    run->name = xstrndup(key.name.ptr, key.name.len);
+    run->key = (KubeKey){str_from(run->ns), str_from(run->name)};
+    run->holder = xasprintf("%s/%s/%s", controller->reconciler->name, run->ns, run->name);
+    run->started_ns = loop_now(run->exec->config.loop);
+    arena_init(&run->arena, 0);
+    plan_init(&run->plan, &run->arena);
+    facts_init(&run->facts);
+    list_push_back(&run->exec->runs, &run->node);
+    controller->running++;
+    run->exec->stats.running++;
+    if (next_plan(run)) {
+        run_advance(run);
+    }
+}
+
+void exec_run_cancel(ExecRun *run)
+{
+    drop_plan(run);
+    run->pending = 0;
+}
+
+void exec_run_free(ExecRun *run)
+{
+    drop_plan(run);
+    plan_deinit(&run->plan);
+    facts_deinit(&run->facts);
+    arena_deinit(&run->arena);
+    free(run->holder);
+    free(run->ns);
+    free(run->name);
+    free(run);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See meters.h. */
+#include "controller/engine/meters.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+/* Most (namespace, template, …) combinations that get a series of their own. */
+#define METER_SERIES_MAX 4000
+
+typedef union MeterFamily {
+    CounterFamily *counter;
+    HistogramFamily *histogram;
+} MeterFamily;
+
+struct Meters {
+    MeterFamily families[METER_MAX_];
+};
+
+static const double claim_buckets[] = {100,  250,  500,   750,   1000,  1250,   1500,  2000,
+                                       2500, 5000, 10000, 30000, 60000, 120000, 240000};
+static const double creation_buckets[] = {50,    100,   250,   500,    1000,   2500,   5000,
+                                          10000, 30000, 60000, 120000, 240000, 300000, 600000};
+
+static const char *const claim_labels[] = {"launch_type", "sandbox_template", NULL};
+static const char *const creation_labels[] = {"namespace", "launch_type", "sandbox_template", NULL};
+static const char *const total_labels[] = {
+    "namespace",     "sandbox_template", "launch_type", "warmpool_name",
+    "pod_condition", "created_by",       NULL};
+static const char *const result_labels[] = {"controller", "result", NULL};
+static const char *const controller_labels[] = {"controller", NULL};
+
+static const struct {
+    MetricType type;
+    bool integers; /* truncated before observing */
+    MetricSpec spec;
+} table[METER_MAX_] = {
+    [METER_CLAIM_STARTUP_MS] =
+        {METRIC_HISTOGRAM,
+         true,
+         {"agent_sandbox_claim_startup_latency_ms",
+          "Time from the webhook's first sight of a claim to Ready, in milliseconds", claim_labels,
+          METER_SERIES_MAX, claim_buckets, ARRAY_LEN(claim_buckets)}},
+    [METER_CLAIM_CONTROLLER_STARTUP_MS] =
+        {METRIC_HISTOGRAM,
+         true,
+         {"agent_sandbox_claim_controller_startup_latency_ms",
+          "Time from the controller's first sight of a claim to Ready, in milliseconds",
+          claim_labels, METER_SERIES_MAX, claim_buckets, ARRAY_LEN(claim_buckets)}},
+    [METER_CLAIM_CLIENT_STARTUP_MS] = {METRIC_HISTOGRAM,
+                                       true,
+                                       {"agent_sandbox_client_claim_startup_latency_ms",
+                                        "Time from the client's request to Ready, in milliseconds",
+                                        claim_labels, METER_SERIES_MAX, claim_buckets,
+                                        ARRAY_LEN(claim_buckets)}},
+    [METER_SANDBOX_CREATION_MS] = {METRIC_HISTOGRAM,
+                                   true,
+                                   {"agent_sandbox_creation_latency_ms",
+                                    "Time from creation of a Sandbox to Ready, in milliseconds",
+                                    creation_labels, METER_SERIES_MAX, creation_buckets,
+                                    ARRAY_LEN(creation_buckets)}},
+    [METER_CLAIM_CREATION_TOTAL] =
+        {METRIC_COUNTER,
+         false,
+         {.name = "agent_sandbox_claim_creation_total",
+          .help = "Claims that got a Sandbox, by adoption or by a cold start",
+          .labels = total_labels,
+          .series_max = METER_SERIES_MAX}},
+    [METER_RECONCILE_TOTAL] = {METRIC_COUNTER,
+                               false,
+                               {.name = "controller_runtime_reconcile_total",
+                                .help = "Passes by controller and result",
+                                .labels = result_labels}},
+    [METER_RECONCILE_ERRORS_TOTAL] = {METRIC_COUNTER,
+                                      false,
+                                      {.name = "controller_runtime_reconcile_errors_total",
+                                       .help = "Passes that failed, by controller",
+                                       .labels = controller_labels}},
+    [METER_RECONCILE_TIME_SECONDS] = {METRIC_HISTOGRAM,
+                                      false,
+                                      {.name = "controller_runtime_reconcile_time_seconds",
+                                       .help = "Length of a pass, by controller",
+                                       .labels = controller_labels}},
+};
+
+static size_t label_count(MeterId id)
+{
+    size_t n = 0;
+
+    while (table[id].spec.labels[n]) {
+        n++;
+    }
+    return n;
+}
+
+Meters *meters_new(Metrics *metrics)
+{
+    Meters *meters = xcalloc(1, sizeof(*meters));
+
+    for (size_t i = 0; i < METER_MAX_; i++) {
+        MetricSpec spec = table[i].spec;
+
+        if (table[i].type == METRIC_COUNTER) {
+            meters->families[i].counter = metrics_counter(metrics, &spec);
+            continue;
+        }
+        if (!spec.buckets) {
+            spec.buckets = METRICS_BUCKETS_DEFAULT;
+            spec.n_buckets = METRICS_BUCKETS_DEFAULT_LEN;
+        }
+        meters->families[i].histogram = metrics_histogram(metrics, &spec);
+    }
+    return meters;
+}
+
+Meters *meters_free(Meters *meters)
+{
+    free(meters);
+    return NULL;
+}
+
+void meters_sample(Meters *meters, MeterId id, double value, const Str *labels, size_t n_labels)
+{
+    if (!meters) {
+        return;
+    }
+    CHECK(n_labels == label_count(id));
+    if (table[id].type == METRIC_COUNTER) {
+        counter_add(counter_series(meters->families[id].counter, labels), (uint64_t)value);
+    } else {
+        histogram_observe(histogram_series(meters->families[id].histogram, labels),
+                          table[id].integers ? trunc(value) : value);
+    }
+}
