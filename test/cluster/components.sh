@@ -6,6 +6,13 @@
 readonly COMPONENTS_BASE="mounts internet containerd etcd apiserver"
 readonly COMPONENTS_API="controller-manager scheduler kubelet proxy netpol volumes"
 
+# Components that were asked for once and belong to the cluster from then on.
+components_extra() {
+    if [ -e "$CLUSTER_DIR/pid/kwok" ]; then
+        echo kwok
+    fi
+}
+
 # ensure NAME...: what runs stays untouched, so a second run repairs a cluster that lost a process.
 ensure() {
     local name

@@ -15,7 +15,8 @@ config_up() {
     mv "$CLUSTER_DIR/run.new" "$CLUSTER_DIR/run"
 }
 
-# Writes only, who and what but no bodies; not the node's own heartbeats and its questions about callers.
+# Writes only, who and what but no bodies; not the heartbeats of node and API server
+# and the node's questions about its callers.
 config_audit() {
     cat <<'YAML'
 apiVersion: audit.k8s.io/v1
@@ -24,6 +25,7 @@ omitStages: [RequestReceived]
 rules:
 - {level: None, verbs: [get, list, watch]}
 - {level: None, namespaces: [kube-node-lease]}
+- {level: None, users: ["system:apiserver"], resources: [{group: coordination.k8s.io}]}
 - level: None
   userGroups: ["system:nodes"]
   resources:
