@@ -83,8 +83,7 @@ TemplateCache *template_cache_free(TemplateCache *cache)
     if (!cache) {
         return NULL;
     }
-    list_foreach(&cache->lru, it)
-    {
+    list_foreach (&cache->lru, it) {
         entry_free(cache, list_entry(it, Entry, lru));
     }
     hmap_deinit(&cache->by_uid);
@@ -159,8 +158,7 @@ bool template_cache_is_stale(TemplateCache *cache, const KubeObj *template, cons
     if (hash.len != HASH_HEX_SIZE - 1) {
         return template_facts_differ(&entry->facts, sandbox);
     }
-    vec_foreach(&entry->verdicts, it)
-    {
+    vec_foreach (&entry->verdicts, it) {
         if (str_eq(str_from(it->hash), hash)) {
             return it->stale;
         }

@@ -11,8 +11,8 @@
  */
 #include "base/hash.h"
 #include "base/str.h"
-#include "json/jx.h"
 #include "kube/object.h"
+#include "json/jx.h"
 
 #define TEMPLATES_MAX 1024
 /* Different old blueprints remembered per template; more are compared anew each time. */
@@ -21,13 +21,13 @@
 typedef struct TemplateCache TemplateCache;
 
 typedef struct TemplateFacts {
-    json_t *spec;                      /* whole spec of the template */
-    json_t *blueprint;                 /* with secure defaults */
-    json_t *canonical;                 /* of blueprint */
-    char ref_hash[HASH_HEX_SIZE];      /* of the template's name */
-    char hash[HASH_HEX_SIZE];          /* of canonical */
-    char pod_hash[HASH_HEX_SIZE];      /* of podTemplate alone, for consumers of the old label */
-    bool policy_managed;               /* it has a NetworkPolicy that must exist first */
+    json_t *spec;                 /* whole spec of the template */
+    json_t *blueprint;            /* with secure defaults */
+    json_t *canonical;            /* of blueprint */
+    char ref_hash[HASH_HEX_SIZE]; /* of the template's name */
+    char hash[HASH_HEX_SIZE];     /* of canonical */
+    char pod_hash[HASH_HEX_SIZE]; /* of podTemplate alone, for consumers of the old label */
+    bool policy_managed;          /* it has a NetworkPolicy that must exist first */
 } TemplateFacts;
 
 TemplateCache *template_cache_new(void);

@@ -57,19 +57,19 @@ static int label_check(const Check *check, Str key, Str value)
     Str domain = key_domain(key);
 
     if (!kube_name_is_qualified(key)) {
-        *check->ret_text = arena_printf(check->arena, "label key \"" STR_FMT "\" is not valid",
-                                        STR_ARG(key));
+        *check->ret_text =
+            arena_printf(check->arena, "label key \"" STR_FMT "\" is not valid", STR_ARG(key));
     } else if (str_eq_nocase(key, STR("app")) && str_eq_nocase(value, STR("sandbox-router"))) {
-        *check->ret_text = arena_printf(
-            check->arena, "label \"" STR_FMT "\" may not be \"" STR_FMT "\"", STR_ARG(key),
-            STR_ARG(value));
+        *check->ret_text =
+            arena_printf(check->arena, "label \"" STR_FMT "\" may not be \"" STR_FMT "\"",
+                         STR_ARG(key), STR_ARG(value));
     } else if (domain.len == 0) {
         *check->ret_text = arena_printf(
             check->arena, "label key \"" STR_FMT "\" must have a domain prefix", STR_ARG(key));
     } else if (!domain_is_in(domain, check->domains, check->n_domains)) {
         *check->ret_text =
-            arena_printf(check->arena, "label domain \"" STR_FMT "\" of \"" STR_FMT
-                                       "\" is not in the allow-list",
+            arena_printf(check->arena,
+                         "label domain \"" STR_FMT "\" of \"" STR_FMT "\" is not in the allow-list",
                          STR_ARG(domain), STR_ARG(key));
     } else if (!kube_label_value_is_valid(value)) {
         *check->ret_text =
@@ -86,17 +86,16 @@ static int annotation_check(const Check *check, Str key, Str value)
 
     UNUSED(value);
     if (!kube_name_is_qualified(key)) {
-        *check->ret_text = arena_printf(check->arena, "annotation key \"" STR_FMT "\" is not valid",
-                                        STR_ARG(key));
+        *check->ret_text =
+            arena_printf(check->arena, "annotation key \"" STR_FMT "\" is not valid", STR_ARG(key));
         return PODMETA_E_INVALID;
     }
     if (!str_eq(key, STR(ANNOTATION_SAFE_TO_EVICT)) &&
         domain_is_in(domain, forbidden_annotation_domains,
                      ARRAY_LEN(forbidden_annotation_domains))) {
-        *check->ret_text =
-            arena_printf(check->arena, "annotation domain \"" STR_FMT "\" of \"" STR_FMT
-                                       "\" is reserved",
-                         STR_ARG(domain), STR_ARG(key));
+        *check->ret_text = arena_printf(
+            check->arena, "annotation domain \"" STR_FMT "\" of \"" STR_FMT "\" is reserved",
+            STR_ARG(domain), STR_ARG(key));
         return PODMETA_E_INVALID;
     }
     return 0;
@@ -175,12 +174,12 @@ int podmeta_merge(json_t *metadata, const json_t *additional, Arena *arena, cons
     static const char *const words[] = {"label", "annotation"};
 
     for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
-        const char *key = conflict_find(json_object_get(metadata, maps[i]),
-                                        json_object_get(additional, maps[i]));
+        const char *key =
+            conflict_find(json_object_get(metadata, maps[i]), json_object_get(additional, maps[i]));
 
         if (key) {
-            *ret_text = arena_printf(arena, "%s \"%s\" is already set by the template", words[i],
-                                     key);
+            *ret_text =
+                arena_printf(arena, "%s \"%s\" is already set by the template", words[i], key);
             return PODMETA_E_CONFLICT;
         }
     }

@@ -67,15 +67,13 @@ static int variable_put(const Injection *in, json_t *container, const json_t *en
 static int entry_inject(const Injection *in, const json_t *entry)
 {
     Str target = jx_get_str(entry, "containerName");
-    json_t *container = target.len > 0
-                            ? container_find(in->pod, target)
-                            : json_array_get(json_object_get(in->pod, "containers"), 0);
+    json_t *container = target.len > 0 ? container_find(in->pod, target)
+                                       : json_array_get(json_object_get(in->pod, "containers"), 0);
 
     if (!container) {
         return claim_fault(in->arena, in->ret_fault, REASON_RECONCILER_ERROR,
                            "Error seen: container \"" STR_FMT
-                           "\" of environment variable \"" STR_FMT
-                           "\" is not in the template",
+                           "\" of environment variable \"" STR_FMT "\" is not in the template",
                            STR_ARG(target), STR_ARG(jx_get_str(entry, "name")));
     }
     if (!in->override && json_array_size(json_object_get(container, "envFrom")) > 0) {

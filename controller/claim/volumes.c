@@ -36,8 +36,8 @@ static int list_check(const json_t *list, const char *prefix, Arena *arena, Clai
         Str name = volume_name(list, i);
 
         if (name.len == 0) {
-            return claim_fault(arena, ret_fault, REASON_VCT_ERROR,
-                               "%s: entry %zu has no name", prefix, i);
+            return claim_fault(arena, ret_fault, REASON_VCT_ERROR, "%s: entry %zu has no name",
+                               prefix, i);
         }
         if (volume_find(list, i, name) >= 0) {
             return claim_fault(arena, ret_fault, REASON_VCT_ERROR,
@@ -76,7 +76,8 @@ int claim_volumes_merge(json_t *blueprint, const json_t *claims, Str policy, Are
 
         if (at >= 0 && !override) {
             return claim_fault(arena, ret_fault, REASON_VCT_ERROR,
-                               "%s: \"" STR_FMT "\" overrides the template's, which its policy does "
+                               "%s: \"" STR_FMT
+                               "\" overrides the template's, which its policy does "
                                "not allow",
                                of_claim, STR_ARG(volume_name(claims, i)));
         }
