@@ -74,7 +74,9 @@ typedef struct HttpHead {
     /* parser */
     const char *error; /* why the last call failed, static text */
     size_t scanned;    /* bytes already looked at */
-    size_t lines;
+    size_t line;       /* where the line being scanned starts */
+    size_t lines;      /* complete lines seen */
+    size_t start;      /* 2 after an empty line in front of a request */
 } HttpHead;
 
 /* Must precede the first call for a message. Does not touch headers[]. */

@@ -35,8 +35,11 @@
 #define HTTP_SERVER_IDLE_TIMEOUT_NS (120 * NS_PER_S)
 #define HTTP_SERVER_BODY_TIMEOUT_NS                                                                \
     (60 * NS_PER_S) /* no byte of a wanted body, or none taken by the client */
-#define HTTP_SERVER_OUT_HIGH (256 * 1024) /* http_exchange_write says "full" from here on */
-#define HTTP_SERVER_OUT_LOW (64 * 1024)   /* on_writable is called below */
+#define HTTP_SERVER_OUT_HIGH (256 * 1024)       /* http_exchange_write says "full" from here on */
+#define HTTP_SERVER_OUT_LOW (64 * 1024)         /* on_writable is called below */
+#define HTTP_SERVER_OUT_MAX (256 * 1024 * 1024) /* a writer that ignores "full" is cut off here */
+#define HTTP_SERVER_LINGER_NS                                                                      \
+    (2 * NS_PER_S)                        /* reading on after the last reply, so that it arrives */
 #define HTTP_SERVER_SKIP_MAX (256 * 1024) /* unread body that is skipped to keep a connection */
 #define HTTP_SERVER_IN_SIZE (16 * 1024)   /* read size, and most bytes of one on_data */
 
@@ -103,6 +106,8 @@ void http_exchange_set_ops(HttpExchange *x, const HttpExchangeOps *ops, void *us
 void *http_exchange_user(const HttpExchange *x);
 Str http_exchange_peer(const HttpExchange *x); /* numeric address of the client */
 Loop *http_exchange_loop(const HttpExchange *x);
+/* Inside the handler: another limit than body_max for this request's body, 0 = unlimited. */
+void http_exchange_limit_body(HttpExchange *x, uint64_t max);
 /* Back-pressure on the body: after pause no on_data until resume. */
 void http_exchange_pause(HttpExchange *x);
 void http_exchange_resume(HttpExchange *x);
