@@ -248,10 +248,15 @@ static bool has_retry(const ExecRun *run)
     return false;
 }
 
-static bool has_read(const ExecRun *run)
+/* Whether the pass goes on with another plan after this one went well. */
+static bool wants_more(const ExecRun *run)
 {
+    if (run->plan.overflow) {
+        return true;
+    }
     for (size_t i = 0; i < run->plan.n_actions; i++) {
-        if (run->calls[i].outcome == EXEC_REPLAN) {
+        if (run->calls[i].outcome == EXEC_REPLAN ||
+            (run->plan.more && run->calls[i].outcome == EXEC_DONE)) {
             return true;
         }
     }
@@ -299,7 +304,7 @@ static void run_advance(ExecRun *run)
             start_stage(run);
             continue;
         }
-        if (result == STAGE_REPLAN || has_read(run) || run->plan.overflow) {
+        if (result == STAGE_REPLAN || wants_more(run)) {
             if (!next_plan(run)) {
                 return;
             }

@@ -141,6 +141,11 @@ void plan_requeue_at(Plan *plan, int64_t wall_ns)
     }
 }
 
+void plan_more(Plan *plan)
+{
+    plan->more = true;
+}
+
 void plan_fail(Plan *plan, const char *fmt, ...)
 {
     AUTO(strbuf) StrBuf text = STRBUF_INIT(4096);

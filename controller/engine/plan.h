@@ -92,6 +92,7 @@ typedef struct Plan {
     bool overflow;
 
     int64_t requeue_at_wall_ns; /* 0 = no; the earliest one asked for wins */
+    bool more;                  /* see plan_more() */
     const char *reason;         /* one or two words for the log: what this plan is about */
 
     /* Set by plan_fail(): the pass ends as an error and is retried with back-off. */
@@ -133,6 +134,9 @@ void plan_reserve(Plan *plan, Str uid);
 
 /* The key is wanted again at this wall time. */
 void plan_requeue_at(Plan *plan, int64_t wall_ns);
+
+/* What there is to do after these actions shows only when they are done: plan again in this pass. */
+void plan_more(Plan *plan);
 
 /* This pass is an error (counted, logged, retried with back-off). Actions already planned are done.
  */
