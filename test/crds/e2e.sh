@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CRDs on a real API server: test/crds/e2e.sh [part of a test's name]
 #
-# Needs KUBECONFIG (or kubectl's own default). KUBECTL names another kubectl. Objects live in a
-# namespace of their own, which is removed at the end; most are dry runs, so that a controller in
-# the cluster has nothing to do. The CRDs themselves are left installed; tests that have to see
-# them created use copies under other names. Last line: N passed, N failed.
+# It uses the project's own test cluster and starts it if it is down. An ambient KUBECONFIG is
+# ignored, lest a test run writes into somebody's cluster; E2E_KUBECONFIG=FILE asks for another one.
+# KUBECTL names another kubectl. Objects live in a namespace of their own, which is removed at the
+# end; most are dry runs, so that a controller in the cluster has nothing to do. The CRDs themselves
+# are left installed; tests that have to see them created use copies under other names. Last line:
+# N passed, N failed.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 readonly SELF=test/crds/e2e.sh
+if [ -z "${E2E_KUBECONFIG:-}" ]; then
+    dir=$(realpath -m "${CLUSTER_DIR:-build/cluster}")
+    "$dir/run" true 2>/dev/null || make -s cluster-up || exit 1
+    exec "$dir/run" env "E2E_KUBECONFIG=$dir/kubeconfig" "$SELF" "$@"
+fi
+export KUBECONFIG=$E2E_KUBECONFIG
 
 readonly GROUPS_NEEDED='sandboxes.agents.x-k8s.io sandboxclaims.extensions.agents.x-k8s.io
     sandboxtemplates.extensions.agents.x-k8s.io sandboxwarmpools.extensions.agents.x-k8s.io'
