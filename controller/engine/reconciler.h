@@ -5,10 +5,17 @@
  * which keys, and a pure function from what is known to what is to be done.
  *
  * plan() does no I/O, reads no clock, writes no log and keeps nothing between calls. Three
- * properties are tested on random object states (test/unit/controller/props.h): deterministic  the
- * same view gives the same plan, byte for byte; fixpoint       the plan after a plan was carried
- * out is empty; prefix-safe    carrying out any prefix, then planning again, ends in the same
- * state.
+ * properties are tested on random object states (test/unit/controller/props.h):
+ *
+ *  - deterministic: the same view gives the same plan, byte for byte;
+ *  - fixpoint: the plan after a plan was carried out is empty;
+ *  - prefix-safe: carrying out any prefix, then planning again, ends in the same state.
+ *
+ * Who writes what. The Sandbox reconciler alone writes Pods, Services, PVCs and Sandbox status; it
+ * sees a changed owner of a Sandbox in the moment in which the reply to the swap enters the store,
+ * and patches the Pod's labels beside the claim's status patch: claims and pools do not. Claims and
+ * pools write Sandbox metadata and spec and their own objects; the template reconciler
+ * NetworkPolicies and the template's label.
  */
 #include "base/arena.h"
 #include "base/str.h"
