@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Writes the configuration files of the node's programs into config/ of the state directory. Sourced by bring-up.
-# Paths in them are the node's view (N=/run/cluster), see node-mounts.
+# Writes the configuration files of the node's programs into config/ of the state directory. Sourced
+# by bring-up. Paths in them are the node's view (N=/run/cluster), see node-mounts.
 
 config_up() {
     mkdir -p "$CLUSTER_DIR"/{config/cni,node/var-lib/volumes,node/var-log}
@@ -35,7 +35,8 @@ rules:
 YAML
 }
 
-# restrict_oom_score_adj: a machine's root may lack CAP_SYS_RESOURCE, and then no container would start.
+# restrict_oom_score_adj: a machine's root may lack CAP_SYS_RESOURCE, and then no container would
+# start.
 config_containerd() {
     cat <<TOML
 version = 2
@@ -54,13 +55,14 @@ state = "/run/containerd"
 TOML
 }
 
-# ptp, not bridge: every packet between pods is routed, so services and policies see it without bridge filtering.
+# ptp, not bridge: every packet between pods is routed, so services and policies see it without
+# bridge filtering.
 config_cni() {
     cat <<JSON
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
   {"type": "ptp", "ipMasq": false, "mtu": 1500,
-   "ipam": {"type": "host-local", "ranges": [[{"subnet": "$POD_CIDR"}]], "routes": [{"dst": "0.0.0.0/0"}],
-            "dataDir": "/var/lib/cni/networks"}},
+   "ipam": {"type": "host-local", "ranges": [[{"subnet": "$POD_CIDR"}]],
+            "routes": [{"dst": "0.0.0.0/0"}], "dataDir": "/var/lib/cni/networks"}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 JSON
 }
@@ -124,12 +126,14 @@ YAML
     done
 }
 
-# CLUSTER_DIR/run: a command inside the node's network namespace, with the cluster's tools and kubeconfig.
-# Only the network is the node's; files are the caller's. A proxy of the caller's cannot be reached from there.
+# CLUSTER_DIR/run: a command inside the node's network namespace, with the cluster's tools and
+# kubeconfig. Only the network is the node's; files are the caller's. A proxy of the caller's cannot
+# be reached from there.
 config_run() {
     cat <<SH
 #!/bin/sh
-# run COMMAND ARG...: inside the test node's network namespace, with its kubeconfig and kubectl; a shell if none.
+# run COMMAND ARG...: inside the test node's network namespace, with its kubeconfig and kubectl; a
+# shell if none.
 if [ "\$(id -u)" != 0 ]; then
     exec sudo "\$0" "\$@"
 fi

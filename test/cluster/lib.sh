@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What every script of the test cluster shares: names, paths, messages, processes. Sourced, never run.
+# What every script of the test cluster shares: names, paths, messages, processes. Sourced, never
+# run.
 #
-# A cluster is its state directory (CLUSTER_DIR). Whatever it makes outside of that directory, two network
-# namespaces and one control group, is named after a hash of the directory's path, so that two checkouts never
-# meet and `down` finds everything even when the directory is gone.
+# A cluster is its state directory (CLUSTER_DIR). Whatever it makes outside of that directory, two
+# network namespaces and one control group, is named after a hash of the directory's path, so that
+# two checkouts never meet and `down` finds everything even when the directory is gone.
 #
-# Every process of a cluster is started by `start` below: it records its pid and enters the cluster's control
-# group before it becomes the program. Children inherit the group, containers live in it (kubelet's cgroupRoot).
-# A cluster's processes are therefore exactly the members of that group, however a script died.
+# Every process of a cluster is started by `start` below: it records its pid and enters the
+# cluster's control group before it becomes the program. Children inherit the group, containers live
+# in it (kubelet's cgroupRoot). A cluster's processes are therefore exactly the members of that
+# group, however a script died.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 ROOT=$(cd "$HERE/../.." && pwd -P)
@@ -22,7 +24,8 @@ readonly HERE ROOT CLUSTER_DIR TOOLS_DIR ID NODE_NS INTERNET_NS
 
 # Addresses exist inside the cluster's namespaces only: every cluster uses the same.
 readonly NODE_NAME=node0 NODE_IP=10.88.0.2 GATEWAY_IP=10.88.0.1 INTERNET_IP=203.0.113.10
-readonly POD_CIDR=10.244.0.0/16 SERVICE_CIDR=10.96.0.0/16 API_SERVICE_IP=10.96.0.1 DNS_SERVICE_IP=10.96.0.10
+readonly POD_CIDR=10.244.0.0/16 SERVICE_CIDR=10.96.0.0/16
+readonly API_SERVICE_IP=10.96.0.1 DNS_SERVICE_IP=10.96.0.10
 readonly QUEUE=98
 
 # Paths as the node sees them (node-mounts makes them): short, and the same for every cluster.
@@ -36,10 +39,12 @@ die() {
 }
 
 need_root() {
-    [ "$(id -u)" = 0 ] || die "needs root for namespaces, mounts and control groups; run: sudo make ${1:-cluster-up}"
+    [ "$(id -u)" = 0 ] ||
+        die "needs root for namespaces, mounts and control groups; run: sudo make ${1:-cluster-up}"
 }
 
-# One script at a time works on a cluster. The lock lies beside the state, so that `down` can remove the state.
+# One script at a time works on a cluster. The lock lies beside the state, so that `down` can remove
+# the state.
 lock() {
     mkdir -p "$(dirname "$CLUSTER_DIR")"
     exec 9>"$CLUSTER_DIR.lock"
@@ -76,7 +81,8 @@ cgroup_create() {
                 echo "+$controller" >"$mount/$ID/cgroup.subtree_control" 2>/dev/null || true
             done
         fi
-        for file in cpuset.cpus cpuset.mems; do # version 1: empty until set, and then nothing may join
+        # version 1: empty until set, and nothing can join before
+        for file in cpuset.cpus cpuset.mems; do
             if [ -f "$mount/cpuset.sched_load_balance" ] && [ -z "$(cat "$mount/$ID/$file")" ]; then
                 cat "$mount/$file" >"$mount/$ID/$file"
             fi
@@ -104,17 +110,20 @@ cgroup_pids() {
 
 # --- processes ---
 
-# start NAME NETNS PROGRAM ARG...: in a session of its own, logging to log/NAME.log, pid in pid/NAME.
-# The pid file is complete and the group entered before PROGRAM runs: nothing can escape `down`.
+# shellcheck disable=SC2016
+readonly START='
+    echo $$ >"$1/cgroup.procs" && echo $$ >"$2.new" && mv "$2.new" "$2" && shift 2 && exec "$@"'
+
+# start NAME NETNS PROGRAM ARG...: in a session of its own, logging to log/NAME.log, pid in
+# pid/NAME. The pid file is complete and the group entered before PROGRAM runs: nothing can escape
+# `down`.
 start() {
     local -r name=$1 netns=$2
     shift 2
     mkdir -p "$CLUSTER_DIR/log" "$CLUSTER_DIR/pid"
     rm -f "$CLUSTER_DIR/pid/$name"
-    # shellcheck disable=SC2016
     setsid env -i PATH="$N_BIN:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root ${START_ENV:-} \
-        bash -c 'echo $$ >"$1/cgroup.procs" && echo $$ >"$2.new" && mv "$2.new" "$2" && shift 2 && exec "$@"' start \
-        "$(cgroup_tracker)/$ID/node" "$CLUSTER_DIR/pid/$name" \
+        bash -c "$START" start "$(cgroup_tracker)/$ID/node" "$CLUSTER_DIR/pid/$name" \
         nsenter --net="/run/netns/$netns" ${NODE_MOUNTS:+--mount="$NODE_MOUNTS"} "$@" \
         >>"$CLUSTER_DIR/log/$name.log" 2>&1 </dev/null 9>&- &
     local tries
@@ -127,7 +136,8 @@ start() {
     die "could not start $name; see $CLUSTER_DIR/log/$name.log"
 }
 
-# True when the process that pid/NAME names runs and is ours (a pid can be reused by somebody else's process).
+# True when the process that pid/NAME names runs and is ours (a pid can be reused by somebody else's
+# process).
 alive() {
     local pid
     pid=$(cat "$CLUSTER_DIR/pid/$1" 2>/dev/null) || return 1
@@ -146,7 +156,8 @@ in_net() { # NETNS PROGRAM ARG...
 }
 
 kubectl() {
-    env -u HTTP_PROXY -u HTTPS_PROXY -u http_proxy -u https_proxy nsenter --net="/run/netns/$NODE_NS" \
+    env -u HTTP_PROXY -u HTTPS_PROXY -u http_proxy -u https_proxy \
+        nsenter --net="/run/netns/$NODE_NS" \
         "$TOOLS_DIR/bin/kubectl" --kubeconfig "$CLUSTER_DIR/kubeconfig" "$@"
 }
 

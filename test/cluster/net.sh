@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The cluster's two network namespaces: the node, and beyond its default route "the internet". Sourced by bring-up.
+# The cluster's two network namespaces: the node, and beyond its default route "the internet".
+# Sourced by bring-up.
 #
 #   pods 10.244.0.0/16 -- node 10.88.0.2 -- 10.88.0.1 internet namespace, 203.0.113.10 on its lo
 #
-# Nothing is connected to the host: no packet of a test can leave the machine. Every step checks before it acts.
+# Nothing is connected to the host: no packet of a test can leave the machine. Every step checks
+# before it acts.
 
 net_up() {
     local ns
@@ -28,9 +30,10 @@ net_up() {
     policy_rules
 }
 
-# New connections from or to pods are judged by the policy agent through its queue. In the mangle table, because a
-# queue's "accept" ends its table: kube-proxy's filter rules (reject what has no endpoints) still see the packet.
-# Without an agent on the queue the kernel drops: policies fail closed.
+# New connections from or to pods are judged by the policy agent through its queue. In the mangle
+# table, because a queue's "accept" ends its table: kube-proxy's filter rules (reject what has no
+# endpoints) still see the packet. Without an agent on the queue the kernel drops: policies fail
+# closed.
 policy_rules() {
     local chain rule
     for chain in FORWARD INPUT; do

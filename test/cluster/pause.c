@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sandbox container of every pod on the test node: holds the pod's namespaces, reaps what is left to it in a
- * shared process namespace, ends at once when told to. Static, so that its image is this one file.
+ * The sandbox container of every pod on the test node: holds the pod's namespaces, reaps what is
+ * left to it in a shared process namespace, ends at once when told to. Static, so that its image
+ * is this one file.
  */
 #include <signal.h>
 #include <sys/wait.h>

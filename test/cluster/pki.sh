@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The cluster's certificates, keys and kubeconfig files, all in pki/ of the state directory. Sourced by bring-up.
-# Each component has an identity of its own with the rights Kubernetes gives it by default, as in production.
+# The cluster's certificates, keys and kubeconfig files, all in pki/ of the state directory. Sourced
+# by bring-up. Each component has an identity of its own with the rights Kubernetes gives it by
+# default, as in production.
 
 readonly PKI_DAYS=365
 
 pki_ca() { # NAME
     openssl ecparam -genkey -name prime256v1 -noout -out "$1.key"
-    openssl req -x509 -new -key "$1.key" -subj "/CN=cofferdam-test-$1" -days "$PKI_DAYS" -out "$1.crt"
+    openssl req -x509 -new -key "$1.key" -subj "/CN=cofferdam-test-$1" -days "$PKI_DAYS" \
+        -out "$1.crt"
 }
 
 pki_cert() { # CA NAME SUBJECT [SAN]
@@ -15,7 +17,8 @@ pki_cert() { # CA NAME SUBJECT [SAN]
     openssl ecparam -genkey -name prime256v1 -noout -out "$name.key"
     openssl req -new -key "$name.key" -subj "$subject" |
         openssl x509 -req -CA "$ca.crt" -CAkey "$ca.key" -set_serial "0x$(openssl rand -hex 8)" \
-            -days "$PKI_DAYS" -extfile <(printf '%s' "${san:+subjectAltName=$san}") -out "$name.crt" 2>/dev/null
+            -days "$PKI_DAYS" -extfile <(printf '%s' "${san:+subjectAltName=$san}") \
+            -out "$name.crt" 2>/dev/null
 }
 
 pki_kubeconfig() { # NAME FILE
@@ -51,9 +54,11 @@ pki_up() {
     pki_ca front-proxy-ca
     openssl ecparam -genkey -name prime256v1 -noout -out sa.key
     openssl ec -in sa.key -pubout -out sa.pub 2>/dev/null
-    pki_cert ca apiserver /CN=kube-apiserver "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,$(
-    )DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:$NODE_IP,IP:$API_SERVICE_IP"
-    pki_cert ca kubelet-server "/O=system:nodes/CN=system:node:$NODE_NAME" "DNS:$NODE_NAME,IP:$NODE_IP,IP:127.0.0.1"
+    local san=DNS:localhost,IP:127.0.0.1,IP:$NODE_IP
+    pki_cert ca kubelet-server "/O=system:nodes/CN=system:node:$NODE_NAME" "$san,DNS:$NODE_NAME"
+    san+=,IP:$API_SERVICE_IP,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc
+    san+=,DNS:kubernetes.default.svc.cluster.local
+    pki_cert ca apiserver /CN=kube-apiserver "$san"
     pki_cert ca apiserver-kubelet /O=system:masters/CN=kube-apiserver-kubelet-client
     pki_cert front-proxy-ca front-proxy /CN=front-proxy-client
     pki_cert ca admin /O=system:masters/CN=admin
@@ -68,7 +73,8 @@ pki_up() {
         pki_kubeconfig "$name" "$name.conf"
     done
     pki_kubeconfig admin "$CLUSTER_DIR/kubeconfig"
-    # The policy agent only knows how to be a pod: it gets a service account's directory with this token in it.
+    # The policy agent only knows how to be a pod: it gets a service account's directory with this
+    # token in it.
     openssl rand -hex 24 >netpol.token
     printf '%s,cofferdam-test:netpol,netpol\n' "$(cat netpol.token)" >tokens.csv
     touch done
