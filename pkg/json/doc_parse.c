@@ -14,7 +14,7 @@
 #define SCRATCH_NODES 512 /* on the stack; more is on the heap */
 #define SCRATCH_BYTES 4096
 #define NUMBER_MAX 400 /* longest text of a real or of an integer beyond int64_t */
-#define SEEN_SLOTS 128 /* recently stored short strings, power of two */
+#define SEEN_SLOTS 256 /* recently stored short strings, power of two */
 #define SEEN_LEN_MAX 64
 #define KEYS_PAIRWISE 16 /* objects with more members are sorted to find duplicate keys */
 
@@ -127,7 +127,7 @@ static inline Seen *seen_slot(Builder *b, Str s)
         memcpy(&head, s.ptr, s.len);
     }
     uint64_t h = (head ^ (tail * 3) ^ s.len) * 0x9e3779b97f4a7c15ull;
-    return &b->seen[h >> 57 & (SEEN_SLOTS - 1)];
+    return &b->seen[h >> 56 & (SEEN_SLOTS - 1)];
 }
 
 /* Appends the decoded string, or points to the same bytes stored shortly before. */
@@ -383,7 +383,7 @@ static JDoc *builder_finish(const Builder *b)
     if (doc) {
         doc->refs = 1;
         doc->n_nodes = (uint32_t)b->n_nodes;
-        doc->n_bytes = b->n_bytes;
+        doc->n_bytes = (uint32_t)b->n_bytes;
         memcpy(doc->tape, b->tape, nodes);
         memcpy((char *)doc->tape + nodes, b->bytes, b->n_bytes);
     }

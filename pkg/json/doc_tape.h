@@ -26,7 +26,7 @@ typedef struct TapeNode {
 struct JDoc {
     uint32_t refs;
     uint32_t n_nodes;
-    size_t n_bytes;
+    uint32_t n_bytes;
     TapeNode tape[]; /* then the string bytes */
 };
 

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Micro benchmarks: test/bench/bench_X.c -> $(B)/test/bench/bench_X. They print numbers and never gate.
+BENCH_SRCS := $(sort $(wildcard test/bench/bench_*.c))
+BENCH_BINS := $(BENCH_SRCS:%.c=$(B)/%)
+
+$(BENCH_BINS): $(B)/%: $(B)/obj/%.o $(LAYER_LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+
+.PHONY: bench
+bench: $(BENCH_BINS) ## run the micro benchmarks of this CONFIG
+	@for b in $(BENCH_BINS); do "$$b" || exit 1; done
