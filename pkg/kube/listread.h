@@ -31,6 +31,7 @@ struct KubeListRead {
     uint8_t state;
     bool in_string;
     bool escape;
+    bool comma; /* an item may begin: at the start and after a comma */
     bool items_seen;
     bool done;
 };

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "kube/transport.h"
+#include "json/doc.h"
 
 typedef enum KubeReason {
     KUBE_REASON_NONE,            /* no error */
@@ -55,7 +56,7 @@ bool kube_reason_is_unknown_outcome(KubeReason reason);
 /* Fills *ret_error and returns its reason; KUBE_REASON_NONE for a complete 2xx answer. */
 KubeReason kube_error_from_result(const KubeResult *result, KubeMethod method,
                                   KubeError *ret_error);
-/* From a Status object as it comes inside a watch. */
-KubeReason kube_error_from_status(int http, Str status_json, KubeError *ret_error);
+/* From a Status object as it comes inside a watch; absent: http alone decides. */
+KubeReason kube_error_from_node(int http, JNode status, KubeError *ret_error);
 void kube_error_set(KubeError *ret_error, KubeReason reason, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
