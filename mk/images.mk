@@ -18,3 +18,8 @@ images-context: all
 		{ cmp -s build/images/context/$$p.new build/images/context/$$p && rm build/images/context/$$p.new || \
 		  mv build/images/context/$$p.new build/images/context/$$p; }; done
 	@cp images/python-sandbox/requirements.txt build/images/context/
+
+# For scripts: eval "$(make -s print-image-names)"
+.PHONY: print-image-names
+print-image-names:
+	@echo 'IMAGE_PREFIX=$(IMAGE_PREFIX) IMAGE_TAG=$(IMAGE_TAG)'
