@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* controller/claim/watch.c
+ *
+ * What wakes a claim. Bound claims are woken by their own Sandbox alone; claims that still wait are
+ * woken by pools, templates, policies and members that they could use. A pool of a thousand members
+ * must not wake a thousand claims with each of its changes.
+ */
+#include "controller/claim/claim.h"
+#include "controller/claim/pass.h"
+#include "controller/keys.h"
+#include "controller/warmpool/pools.h"
+
+/* Most waiting claims that one member wakes: it can serve one, the others are spare. */
+#define CLAIM_WAKE_MAX 4
+#define CLAIM_BACKOFF_MAX_NS (60ull * 1000000000ull)
+
+static bool condition_equal(const KubeObj *a, const KubeObj *b, Str type)
+{
+    return jnode_equal(kube_obj_condition(a, type), kube_obj_condition(b, type));
+}
+
+/* Everything of a Sandbox that a claim looks at. */
+static bool looks_the_same(const KubeObj *a, const KubeObj *b)
+{
+    static const char *const members[] = {"labels", "annotations", "ownerReferences"};
+
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        if (!jnode_equal(jnode_at(kube_obj_root(a), "metadata", members[i]),
+                         jnode_at(kube_obj_root(b), "metadata", members[i]))) {
+            return false;
+        }
+    }
+    return kube_obj_deleting(a) == kube_obj_deleting(b) && str_eq(a->uid, b->uid) &&
+           condition_equal(a, b, STR("Ready")) && condition_equal(a, b, STR("Finished")) &&
+           jnode_equal(jnode_at(kube_obj_status(a), "podIPs"),
+                       jnode_at(kube_obj_status(b), "podIPs"));
+}
+
+static bool is_waiting(const KubeObj *claim)
+{
+    return !claim_bound_name(claim).ptr && !kube_obj_deleting(claim);
+}
+
+static void wake_waiting(const View *view, Str ns, Str pool, size_t max, KeySink *sink)
+{
+    ViewIter it = view_iter(view, VIEW_CLAIMS_BY_POOL, ns, pool);
+    const KubeObj *claim;
+    size_t n = 0;
+
+    while (n < max && (claim = view_next(&it))) {
+        if (is_waiting(claim)) {
+            key_sink_add(sink, claim->ns, claim->name);
+            n++;
+        }
+    }
+}
+
+static bool can_be_used(const KubeObj *sandbox, KubeOwner *ret_pool)
+{
+    return sandbox && pools_is_adoptable(sandbox, ret_pool) &&
+           jnode_len(jnode_at(kube_obj_status(sandbox), "podIPs")) > 0;
+}
+
+static bool is_ready(const KubeObj *sandbox)
+{
+    return kube_obj_condition_is(sandbox, STR("Ready"), STR("True"));
+}
+
+static void map_sandbox(const View *view, const KubeObj *before, const KubeObj *after,
+                        KeySink *sink)
+{
+    const KubeObj *any = after ? after : before;
+    KubeOwner pool;
+
+    if (before && after && before != after && looks_the_same(before, after)) {
+        return;
+    }
+    watch_add_owner(before, after, STR(API_GROUP_EXTENSIONS), STR(KIND_SANDBOX_CLAIM), sink);
+    /* A claim whose name was taken, or whose Sandbox is gone. */
+    if (!after && view_get(view, KUBE_CLAIM, any->ns, any->name)) {
+        key_sink_add(sink, any->ns, any->name);
+    }
+    if (can_be_used(after, &pool)) {
+        KubeOwner old;
+
+        if (!can_be_used(before, &old) || is_ready(before) != is_ready(after)) {
+            wake_waiting(view, after->ns, pool.name, CLAIM_WAKE_MAX, sink);
+        }
+    }
+}
+
+static void map_pool(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
+{
+    const KubeObj *any = after ? after : before;
+
+    if (before && after && kube_obj_generation(before) == kube_obj_generation(after) &&
+        before != after) {
+        return;
+    }
+    wake_waiting(view, any->ns, any->name, SIZE_MAX, sink);
+}
+
+/* Claims that wait for this template, and bound ones that take its metadata over. */
+static void wake_template(const View *view, Str ns, Str template, bool bound, KeySink *sink)
+{
+    ViewIter pools = view_iter(view, VIEW_POOLS_BY_TEMPLATE, ns, template);
+    const KubeObj *pool;
+    const KubeObj *claim;
+
+    while ((pool = view_next(&pools))) {
+        ViewIter claims = view_iter(view, VIEW_CLAIMS_BY_POOL, ns, pool->name);
+
+        while ((claim = view_next(&claims))) {
+            if (is_waiting(claim) || (bound && !kube_obj_deleting(claim))) {
+                key_sink_add(sink, claim->ns, claim->name);
+            }
+        }
+    }
+}
+
+static void map_template(const View *view, const KubeObj *before, const KubeObj *after,
+                         KeySink *sink)
+{
+    if (!after ||
+        (before && before != after && kube_obj_generation(before) == kube_obj_generation(after))) {
+        return;
+    }
+    wake_template(view, after->ns, after->name, /* bound= */ before == NULL, sink);
+}
+
+static void map_policy(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
+{
+    KubeOwner owner;
+
+    if (!before && after && kube_obj_controller(after, &owner) &&
+        str_eq(owner.kind, STR(KIND_SANDBOX_TEMPLATE))) {
+        wake_template(view, after->ns, owner.name, /* bound= */ false, sink);
+    }
+}
+
+static size_t workers(const ControllerOptions *options)
+{
+    return (size_t)options->claim_workers;
+}
+
+const Reconciler *claim_reconciler(void)
+{
+    static const WatchRule watches[] = {
+        {KUBE_CLAIM, watch_map_self},  {KUBE_SANDBOX, map_sandbox}, {KUBE_WARMPOOL, map_pool},
+        {KUBE_TEMPLATE, map_template}, {KUBE_NETPOL, map_policy},
+    };
+    static const Reconciler reconciler = {
+        .name = "sandboxclaim",
+        .reporter = "sandboxclaim-controller",
+        .kind = KUBE_CLAIM,
+        .extension = true,
+        .backoff_max_ns = CLAIM_BACKOFF_MAX_NS,
+        .workers = workers,
+        .watches = watches,
+        .n_watches = ARRAY_LEN(watches),
+        .plan = claim_plan,
+    };
+
+    return &reconciler;
+}
