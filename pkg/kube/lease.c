@@ -321,6 +321,9 @@ static void lease_release(KubeLease *lease)
     KubeCallOptions options;
     JWriter w;
 
+    if (lease->call) {
+        return; /* stopped from inside on_started: the release runs already */
+    }
     if (!lease->record.known || !lease_is_ours(lease)) {
         loop_defer_post(lease->loop, &lease->finish);
         return;
