@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Sandbox reconciler: which changes wake which Sandbox, and the plan from the top.
+ */
+#include "controller/sandbox/sandbox.h"
+
+/* A 403 of a quota or of Pod Security may be lifted at any time: look at least once a minute. */
+#define SANDBOX_BACKOFF_MAX_NS (60 * NS_PER_S)
+
+/*
+ * The status is planned only when nothing is about to change what it tells; until then the
+ * children's replies (or failures) come first and the pass plans again.
+ */
+static void plan_active(SandboxPass *pass)
+{
+    Plan *plan = pass->plan;
+
+    sandbox_plan_pvcs(pass);
+    sandbox_plan_pod(pass);
+    if (!pass->many_pods) {
+        sandbox_plan_service(pass);
+    }
+    for (size_t i = 0; i < plan->n_actions; i++) {
+        if (plan->actions[i]->verb == PLAN_CREATE && plan->actions[i]->kind == KUBE_POD) {
+            plan_next_stage(plan);
+            sandbox_plan_event(pass, false, "SandboxPodCreated", "Created the Pod of the Sandbox");
+            break;
+        }
+    }
+    for (size_t i = 0; i < plan->n_actions; i++) {
+        if (plan->actions[i]->verb == PLAN_READ) {
+            plan_more(plan);
+        }
+    }
+    if (!plan->more) {
+        sandbox_plan_status(pass, sandbox_status_compute(pass));
+        if (pass->n_errors > 0) {
+            plan_fail(plan, "%s", pass->errors[0]);
+        }
+    }
+}
+
+static void sandbox_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
+{
+    const KubeObj *sandbox = view_get(view, KUBE_SANDBOX, key.ns, key.name);
+    SandboxPass *pass;
+
+    if (!sandbox || kube_obj_deleting(sandbox)) {
+        plan->reason = sandbox ? "deleting" : "gone";
+        return; /* the garbage collector removes the children */
+    }
+    pass = arena_alloc(arena, sizeof(*pass));
+    sandbox_pass_init(pass, view, sandbox, arena, plan);
+    if (sandbox_plan_expiry(pass)) {
+        return;
+    }
+    plan->reason = pass->suspended ? "suspend" : "run";
+    plan_active(pass);
+}
+
+/* ---- wake-ups ---- */
+
+/* Owned: by the owner's name. Unowned: it may be in the way of a Sandbox of its name. */
+static void map_child(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
+{
+    const KubeObj *child = after ? after : before;
+    KubeOwner owner;
+
+    watch_add_owner(before, after, STR(API_GROUP_CORE), STR(KIND_SANDBOX), sink);
+    if (!kube_obj_controller(child, &owner) &&
+        view_get(view, KUBE_SANDBOX, child->ns, child->name)) {
+        key_sink_add(sink, child->ns, child->name);
+    }
+}
+
+static size_t sandbox_workers(const ControllerOptions *options)
+{
+    return (size_t)options->sandbox_workers;
+}
+
+const Reconciler *sandbox_reconciler(void)
+{
+    static const WatchRule watches[] = {
+        {KUBE_SANDBOX, watch_map_self},
+        {KUBE_POD, map_child},
+        {KUBE_SERVICE, map_child},
+        {KUBE_PVC, map_child},
+    };
+    static const Reconciler reconciler = {
+        .name = "sandbox",
+        .reporter = "sandbox-controller",
+        .kind = KUBE_SANDBOX,
+        .extension = false,
+        .backoff_max_ns = SANDBOX_BACKOFF_MAX_NS,
+        .workers = sandbox_workers,
+        .watches = watches,
+        .n_watches = ARRAY_LEN(watches),
+        .plan = sandbox_plan,
+    };
+
+    return &reconciler;
+}
