@@ -116,7 +116,10 @@ static void report(ExecRun *run, bool error)
     const Reconciler *reconciler = run->controller->reconciler;
     uint64_t took_ns = loop_now(exec->config.loop) - run->started_ns;
     const Str labels[] = {str_from(reconciler->name), str_from(result_name(run, error))};
-    LogLevel level = error ? LOG_LEVEL_ERROR : run->writes ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+    LogLevel level = error           ? LOG_LEVEL_ERROR
+                     : run->error[0] ? LOG_LEVEL_WARN
+                     : run->writes   ? LOG_LEVEL_INFO
+                                     : LOG_LEVEL_DEBUG;
 
     exec->stats.passes++;
     exec->stats.errors += error;
