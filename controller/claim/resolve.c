@@ -6,6 +6,7 @@
  * is the record; an assignment whose Sandbox is not owned is only a preference.
  */
 #include "base/clock.h"
+#include "controller/blueprint/gate.h"
 #include "controller/blueprint/podmeta.h"
 #include "controller/claim/adopt.h"
 #include "controller/claim/pass.h"
@@ -183,22 +184,15 @@ static bool failure_is_fault(ClaimPass *pass, PlanVerb verb, Str name)
     return true;
 }
 
-/* Code never starts before the policy that confines it is there. */
 static bool policy_is_in_place(ClaimPass *pass)
 {
-    const char *name =
-        arena_printf(pass->arena, STR_FMT "-network-policy", STR_ARG(pass->template->name));
-    const KubeObj *policy;
+    const char *name = NULL;
 
-    if (!pass->facts->policy_managed) {
+    if (template_gate_is_open(pass->view, pass->template, pass->facts, pass->arena, &name)) {
         return true;
     }
-    policy = view_get(pass->view, KUBE_NETPOL, pass->claim->ns, str_from(name));
-    if (policy && kube_obj_controlled_by(policy, pass->template->uid)) {
-        return true;
-    }
-    pass->fault.reason = REASON_SANDBOX_NOT_READY;
-    pass->fault.message = arena_printf(pass->arena, "Waiting for NetworkPolicy \"%s\"", name);
+    (void)claim_fault(pass->arena, &pass->fault, REASON_SANDBOX_NOT_READY,
+                      "Waiting for NetworkPolicy \"%s\"", name);
     return false;
 }
 

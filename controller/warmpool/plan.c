@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* controller/warmpool/plan.c
+ *
+ * The plan of a pool. Stage 1: new members, and those that go. Stage 2: status, with the numbers
+ * that stage 1 leads to, so that a refill is told once and not twice. All of it has low priority: a
+ * claim that waits is always more urgent than a member that nobody waits for.
+ *
+ * Nothing is counted in memory. Members made under names that follow from slots are found again by
+ * those names, so a create whose answer was lost is repeated, not doubled. Deletes are bound to the
+ * version that was judged, so a member that was claimed meanwhile is not deleted.
+ */
+#include "base/clock.h"
+#include "controller/blueprint/gate.h"
+#include "controller/engine/reconciler.h"
+#include "controller/keys.h"
+#include "controller/warmpool/census.h"
+#include "controller/warmpool/member.h"
+#include "controller/warmpool/pools.h"
+#include "controller/warmpool/scale.h"
+#include "controller/warmpool/status.h"
+#include "controller/warmpool/warmpool.h"
+#include "kube/meta.h"
+
+/* Values that may wait have to differ for this long. */
+#define POOL_COALESCE_NS NS_PER_S
+
+typedef struct PoolPass {
+    const View *view;
+    const KubeObj *pool;
+    Arena *arena;
+    Plan *plan;
+    const KubeObj *template; /* NULL = gone */
+    const TemplateFacts *facts;
+    bool recreate;
+    bool failed; /* something of this pass was refused: only tell the numbers */
+    PoolCensus census;
+} PoolPass;
+
+static void delete_plan(PoolPass *pass, const KubeObj *member)
+{
+    PlanAction *action;
+
+    if (view_reserved_by(pass->view, member->uid).ptr) {
+        return;
+    }
+    action = plan_delete(pass->plan, member);
+    plan_if_rv(pass->plan, action, member->rv_text);
+    action->priority = KUBE_PRIO_LOW;
+}
+
+/* Takes in Sandboxes that lost their pool, as many as are missing. Returns how many. */
+static size_t adopt_plan(PoolPass *pass, size_t n)
+{
+    size_t done = 0;
+
+    for (; done < n && done < pass->census.n_orphans; done++) {
+        const KubeObj *orphan = pass->census.orphans[done];
+        json_t *patch = NULL;
+        PlanAction *action;
+
+        kube_patch_label(&patch, LABEL_LAUNCH_TYPE, STR(LAUNCH_TYPE_WARM));
+        jx_append(jx_arr(patch, "metadata", "ownerReferences"), kube_meta_owner_ref(pass->pool));
+        action = plan_patch(pass->plan, orphan, patch);
+        plan_if_rv(pass->plan, action, orphan->rv_text);
+        action->priority = KUBE_PRIO_LOW;
+    }
+    return done;
+}
+
+static void create_plan(PoolPass *pass, size_t n)
+{
+    uint64_t slot = pools_next_slot(pass->view->pools, pass->pool);
+    char name[MEMBER_NAME_MAX + 1];
+
+    for (; n > 0; slot++) {
+        member_name(pass->pool->name, pass->pool->uid, slot, name);
+        if (view_get(pass->view, KUBE_SANDBOX, pass->pool->ns, str_from(name))) {
+            continue;
+        }
+        plan_create(pass->plan, KUBE_SANDBOX, pass->pool->ns, str_from(name),
+                    member_build(pass->pool, pass->template, pass->facts, str_from(name)))
+            ->priority = KUBE_PRIO_LOW;
+        n--;
+    }
+}
+
+/* Returns how many members there will be more. */
+static size_t refill_plan(PoolPass *pass, size_t n)
+{
+    const char *policy = NULL;
+    size_t adopted;
+
+    if (n == 0 || !pass->template || pass->failed ||
+        !template_gate_is_open(pass->view, pass->template, pass->facts, pass->arena, &policy)) {
+        return 0;
+    }
+    adopted = adopt_plan(pass, n);
+    create_plan(pass, n - adopted);
+    return n;
+}
+
+static ScaleDecision decide(const PoolPass *pass)
+{
+    ScaleInput in = {
+        .desired = pool_desired(pass->pool),
+        .terminating = pass->census.n_terminating + pass->census.n_stuck,
+        .batch_max = (size_t)pass->view->options->pool_batch_max,
+    };
+
+    for (size_t i = 0; i < pass->census.n_active; i++) {
+        const PoolMember *member = &pass->census.active[i];
+
+        if (!member->stale) {
+            in.fresh++;
+            in.fresh_ready += member->ready;
+        } else if (member->ready) {
+            in.stale_ready++;
+        } else {
+            in.stale_unready++;
+        }
+    }
+    return scale_decide(&in);
+}
+
+static void shrink_plan(PoolPass *pass, ScaleDecision decision)
+{
+    if (pass->failed) {
+        return;
+    }
+    for (size_t i = 0; i < pass->census.n_active; i++) {
+        const PoolMember *member = &pass->census.active[i];
+        size_t *left = member->stale ? &decision.delete_stale : &decision.delete_fresh;
+
+        if (*left > 0) {
+            (*left)--;
+            delete_plan(pass, member->obj);
+        }
+    }
+    for (size_t i = 0; i < pass->census.n_stuck; i++) {
+        delete_plan(pass, pass->census.stuck[i]);
+    }
+}
+
+static void status_plan(PoolPass *pass, size_t replicas)
+{
+    bool urgent = false;
+    json_t *patch = pool_status_patch(pass->pool, replicas, pass->census.n_ready, &urgent);
+    PlanAction *action;
+
+    if (!patch) {
+        return;
+    }
+    action = plan_patch_status(pass->plan, pass->pool, patch);
+    action->priority = KUBE_PRIO_LOW;
+    action->coalesce_ns = urgent ? 0 : POOL_COALESCE_NS;
+}
+
+static void requeue_plan(PoolPass *pass)
+{
+    if (pass->census.look_at_ns != 0) {
+        plan_requeue_at(pass->plan, pass->census.look_at_ns);
+    }
+    if (pass->census.n_held > 0) {
+        plan_requeue_at(pass->plan, pass->view->now_wall_ns +
+                                        pass->view->options->pool_unschedulable_recheck_ns);
+    }
+}
+
+void warmpool_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
+{
+    PoolPass pass = {.view = view,
+                     .pool = view_get(view, KUBE_WARMPOOL, key.ns, key.name),
+                     .arena = arena,
+                     .plan = plan};
+    const ViewFailure *failures;
+    ScaleDecision decision;
+    size_t more;
+    JNode spec;
+
+    if (!pass.pool || kube_obj_deleting(pass.pool)) {
+        return;
+    }
+    spec = kube_obj_spec(pass.pool);
+    pass.template = view_get(view, KUBE_TEMPLATE, key.ns,
+                             jnode_str(jnode_at(spec, "sandboxTemplateRef", "name")));
+    if (pass.template) {
+        pass.facts = template_cache_get(pools_templates(view->pools), pass.template);
+    }
+    pass.recreate = str_eq(jnode_str(jnode_at(spec, "updateStrategy", "type")), STR("Recreate"));
+    pass.failed = view_failures(view, &failures) > 0;
+    pool_census(view, pass.pool, pass.template, pass.recreate, arena, &pass.census);
+    decision = decide(&pass);
+    plan->reason = decision.create > 0 ? "refill" : "members";
+    more = refill_plan(&pass, decision.create);
+    shrink_plan(&pass, decision);
+    plan_next_stage(plan);
+    status_plan(&pass, pass.census.n_active + more);
+    requeue_plan(&pass);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* controller/warmpool/watch.c
+ *
+ * What wakes a pool: itself, its members (before and after a claim took one), its template and the
+ * template's NetworkPolicy.
+ */
+#include "controller/keys.h"
+#include "controller/warmpool/pools.h"
+#include "controller/warmpool/warmpool.h"
+
+#define POOL_BACKOFF_MAX_NS (60ull * 1000000000ull)
+
+/* Members change often while they start; only what is counted matters. */
+static bool counts_the_same(const KubeObj *a, const KubeObj *b)
+{
+    KubeOwner x = {0};
+    KubeOwner y = {0};
+
+    kube_obj_controller(a, &x);
+    kube_obj_controller(b, &y);
+    return str_eq(a->uid, b->uid) && str_eq(x.uid, y.uid) &&
+           kube_obj_deleting(a) == kube_obj_deleting(b) &&
+           kube_obj_generation(a) == kube_obj_generation(b) &&
+           kube_obj_condition_is(a, STR("Ready"), STR("True")) ==
+               kube_obj_condition_is(b, STR("Ready"), STR("True"));
+}
+
+static void map_sandbox(const View *view, const KubeObj *before, const KubeObj *after,
+                        KeySink *sink)
+{
+    UNUSED(view);
+    if (before && after && before != after && counts_the_same(before, after)) {
+        return;
+    }
+    watch_add_owner(before, after, STR(API_GROUP_EXTENSIONS), STR(KIND_SANDBOX_WARM_POOL), sink);
+}
+
+static void wake_pools(const View *view, Str ns, Str template, KeySink *sink)
+{
+    ViewIter it = view_iter(view, VIEW_POOLS_BY_TEMPLATE, ns, template);
+    const KubeObj *pool;
+
+    while ((pool = view_next(&it))) {
+        key_sink_add(sink, pool->ns, pool->name);
+    }
+}
+
+static void map_template(const View *view, const KubeObj *before, const KubeObj *after,
+                         KeySink *sink)
+{
+    const KubeObj *any = after ? after : before;
+
+    wake_pools(view, any->ns, any->name, sink);
+}
+
+static void map_policy(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
+{
+    KubeOwner owner;
+
+    if (!before && after && kube_obj_controller(after, &owner) &&
+        str_eq(owner.kind, STR(KIND_SANDBOX_TEMPLATE))) {
+        wake_pools(view, after->ns, owner.name, sink);
+    }
+}
+
+static size_t workers(const ControllerOptions *options)
+{
+    return (size_t)options->pool_workers;
+}
+
+const Reconciler *warmpool_reconciler(void)
+{
+    static const WatchRule watches[] = {
+        {KUBE_WARMPOOL, watch_map_self},
+        {KUBE_SANDBOX, map_sandbox},
+        {KUBE_TEMPLATE, map_template},
+        {KUBE_NETPOL, map_policy},
+    };
+    static const Reconciler reconciler = {
+        .name = "sandboxwarmpool",
+        .reporter = "sandboxwarmpool-controller",
+        .kind = KUBE_WARMPOOL,
+        .extension = true,
+        .backoff_max_ns = POOL_BACKOFF_MAX_NS,
+        .workers = workers,
+        .watches = watches,
+        .n_watches = ARRAY_LEN(watches),
+        .plan = warmpool_plan,
+    };
+
+    return &reconciler;
+}
