@@ -106,6 +106,7 @@ Exec *exec_new(const ExecConfig *config)
     exec->config = *config;
     exec->view.options = config->options;
     exec->view.reservations = &exec->reservations;
+    exec->view.pools = config->pools;
     for (size_t i = 0; i < KUBE_KIND_MAX_; i++) {
         exec->view.stores[i] = config->stores[i];
     }

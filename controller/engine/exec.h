@@ -47,6 +47,7 @@ typedef struct ExecConfig {
     KubeEvents *events; /* NULL = EVENT actions do nothing */
     const ControllerOptions *options;
     KubeStore *stores[KUBE_KIND_MAX_]; /* NULL = not watched */
+    const Pools *pools;                /* NULL without the extensions */
     uint64_t seed;
 } ExecConfig;
 

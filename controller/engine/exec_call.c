@@ -261,6 +261,7 @@ static void start_delete(ExecCall *call, const KubeCallOptions *options)
     const PlanAction *action = call->action;
     const KubeDeleteOptions del = {
         .uid = action->uid,
+        .rv = action->rv,
         .propagation =
             action->foreground ? KUBE_PROPAGATION_FOREGROUND : KUBE_PROPAGATION_BACKGROUND,
         .grace_s = -1,
