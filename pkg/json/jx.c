@@ -16,6 +16,7 @@ int jx_parse(Str text, size_t text_max, json_t **ret, Err *reterr)
 {
     json_error_t error;
     JScan scan;
+    JToken end;
 
     if (text.len > text_max) {
         return err_set(reterr, E2BIG, "JSON text of %zu bytes is longer than %zu", text.len,
@@ -23,6 +24,9 @@ int jx_parse(Str text, size_t text_max, json_t **ret, Err *reterr)
     }
     jscan_init(&scan, text, JSON_DEPTH_MAX);
     int r = jscan_skip(&scan, NULL);
+    if (r == 0) {
+        r = jscan_next(&scan, &end);
+    }
     if (r < 0) {
         return jscan_err(&scan, r, reterr);
     }

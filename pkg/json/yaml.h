@@ -5,8 +5,9 @@
  * become a large tree is limited; errors carry "line L column C".
  *
  * Plain scalars resolve as kubectl reads them, less the traps: null, ~ and empty are null;
- * true/false in three spellings are booleans; decimal, 0x, 0o and leading-0 octal integers; decimal
- * reals. Everything else is a string, `yes`, `no`, `on` and `off` included. Quoted scalars and
+ * true/false in three spellings are booleans; decimal, 0x, 0o and leading-0 octal integers; reals
+ * with a point or an exponent. Everything else is a string, `yes`, `no`, `on` and `off` included.
+ * Quoted scalars and
  * !!str are strings. Keys are always strings. Duplicate keys, merge keys (<<), complex keys, other
  * tags and recursive aliases are errors.
  */

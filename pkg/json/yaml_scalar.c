@@ -93,7 +93,7 @@ static int to_int(Str text, int64_t *ret)
 }
 
 /* [sign] digits with a point or an exponent; no inf, nan or hex. */
-static int to_real(Str text, double *ret)
+static int to_real(Str text, bool need_point, double *ret)
 {
     Str body = str_starts(text, STR("-")) || str_starts(text, STR("+")) ? str_drop(text, 1) : text;
     bool digit_first =
@@ -101,7 +101,8 @@ static int to_real(Str text, double *ret)
         ((body.ptr[0] >= '0' && body.ptr[0] <= '9') ||
          (body.len > 1 && body.ptr[0] == '.' && body.ptr[1] >= '0' && body.ptr[1] <= '9'));
 
-    if (!digit_first || !only(body, "0123456789.eE+-")) {
+    if (!digit_first || (need_point && only(body, "0123456789")) ||
+        !only(body, "0123456789.eE+-")) {
         return -EINVAL;
     }
     return str_to_double(text, ret);
@@ -129,7 +130,7 @@ static json_t *resolve_as(Str text, const char *tag)
     if ((!tag || strcmp(tag, YAML_INT_TAG) == 0) && to_int(text, &integer) == 0) {
         return checked(json_integer(integer));
     }
-    if ((!tag || strcmp(tag, YAML_FLOAT_TAG) == 0) && to_real(text, &real) == 0) {
+    if ((!tag || strcmp(tag, YAML_FLOAT_TAG) == 0) && to_real(text, !tag, &real) == 0) {
         return checked(json_real(real));
     }
     return NULL;
