@@ -284,12 +284,9 @@ void kube_store_forget(KubeStore *store, KubeKey key, Str uid)
 void kube_store_deleted(KubeStore *store, const KubeObj *obj)
 {
     KubeStoreEntry *entry = entry_find(store, kube_obj_key(obj));
-    Tombstone *stone = tombstone_find(store, obj->uid);
 
     CHECK(!store->telling);
-    if (stone) {
-        tombstone_free(store, stone);
-    }
+    tombstone_add(store, obj->uid); /* the answer to a write of ours may still be on its way */
     if (entry && str_eq(entry->obj->uid, obj->uid)) {
         entry_remove(store, entry, obj, KUBE_CHANGE_LIVE, true);
     }
