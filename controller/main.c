@@ -107,7 +107,8 @@ static int setup_log(Program *program)
 static int setup_cluster(Program *program, Err *reterr)
 {
     const KubeConfigSource source = {.path = program->options.kubeconfig};
-    KubeCurlOptions curl = {.log = program->log};
+    KubeCurlOptions curl = {0};
+    uint64_t verbosity;
     int r;
 
     r = kube_config_load(&source, &program->config, reterr);
@@ -122,6 +123,10 @@ static int setup_cluster(Program *program, Err *reterr)
                            "--leader-election-namespace is needed outside of a cluster");
         }
         program->lease_ns = program->config->ns;
+    }
+    /* A numeric level asks for everything. */
+    if (str_to_u64(str_from(program->options.zap_log_level), &verbosity) == 0) {
+        curl.log = program->log;
     }
     curl.shards = program->options.api_connections > KUBE_CURL_SHARDS_MAX
                       ? KUBE_CURL_SHARDS_MAX

@@ -56,7 +56,8 @@ static void learn_deleted(const ExecCall *call, KubeObj *obj)
     KubeStore *store = store_of(call);
 
     facts_drop_read(&call->run->facts, call->action->kind, call->action->ns, call->action->name);
-    if (obj) {
+    /* Some kinds answer with the last state of an object that is gone. */
+    if (obj && kube_obj_deleting(obj)) {
         learn_object(call, obj);
     } else if (store) {
         kube_store_forget(store, target_of(call->action), call->action->uid);
