@@ -307,7 +307,7 @@ static bool flight_was_sent(const Flight *flight, CURLcode code)
 static void result_set(KubeResult *result, int err, const char *text)
 {
     result->err = err;
-    snprintf(result->msg, sizeof(result->msg), "%s", text);
+    snprintf(result->msg, sizeof(result->msg), "%.*s", (int)sizeof(result->msg) - 1, text);
 }
 
 /* A reset stream may look like success in this libcurl: the announced length must have come. */
