@@ -170,7 +170,10 @@ static void tombstone_add(KubeStore *store, Str uid)
         return;
     }
     if (store->dead.len >= KUBE_STORE_TOMBSTONES_MAX) {
-        tombstone_free(store, list_entry(list_first(&store->dead_fifo), Tombstone, fifo));
+        ListNode *oldest = list_first(&store->dead_fifo);
+
+        CHECK(oldest);
+        tombstone_free(store, list_entry(oldest, Tombstone, fifo));
     }
     stone = xcalloc(1, sizeof(*stone) + uid.len + 1);
     stone->uid_len = uid.len;
