@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "controller/engine/exec.h"
 #include "controller/inventory.h"
+#include "controller/warmpool/pools.h"
 #include "kube/informer.h"
 #include "kube/lease.h"
 
@@ -25,6 +26,7 @@ struct Manager {
     KubeEvents *events;
     Meters *meters;
     KubeInformer *informers[KUBE_KIND_MAX_]; /* NULL = not watched */
+    Pools *pools;                            /* NULL without the extensions */
     Exec *exec;
     KubeLease *lease; /* NULL without election */
     bool synced;
@@ -165,6 +167,12 @@ static void exec_setup(Manager *manager)
             config.stores[i] = kube_informer_store(manager->informers[i]);
         }
     }
+    /* Before the executor, so that plans see a change when they are woken by it. */
+    if (manager->config.options->extensions) {
+        manager->pools = pools_new(manager->config.seed);
+        pools_attach(manager->pools, config.stores[KUBE_SANDBOX], config.stores[KUBE_WARMPOOL]);
+    }
+    config.pools = manager->pools;
     manager->exec = exec_new(&config);
     for (size_t i = 0; i < ARRAY_LEN(reconcilers); i++) {
         if (is_wanted(manager, reconcilers[i]())) {
@@ -247,6 +255,7 @@ Manager *manager_free(Manager *manager)
         return NULL;
     }
     exec_free(manager->exec);
+    pools_free(manager->pools);
     kube_lease_free(manager->lease);
     for (size_t i = 0; i < KUBE_KIND_MAX_; i++) {
         kube_informer_free(manager->informers[i]);

@@ -52,17 +52,17 @@ static const char *const stacktrace_levels[] = {"info", "error", "panic", NULL};
 #define INERT_BOOL(n, d)                                                                           \
     {                                                                                              \
         .name = (n), .kind = OPT_BOOL, .offset = MEMBER(inert.flag), .def = (d), .inert = true,    \
-        .help = "accepted, without effect"                                                         \
+        .help = "of other releases"                                                                \
     }
 #define INERT_INT(n, d)                                                                            \
     {                                                                                              \
         .name = (n), .kind = OPT_INT, .offset = MEMBER(inert.number), .def = (d), .inert = true,   \
-        .help = "accepted, without effect"                                                         \
+        .help = "of other releases"                                                                \
     }
 #define INERT_TEXT(n, d)                                                                           \
     {                                                                                              \
         .name = (n), .kind = OPT_STRING, .offset = MEMBER(inert.text), .def = (d), .inert = true,  \
-        .help = "accepted, without effect"                                                         \
+        .help = "of other releases"                                                                \
     }
 
 /* clang-format off */
@@ -99,9 +99,9 @@ static const OptSpec specs[] = {
     FLAG_CHOICE("zap-encoder", log_encoder, "json", log_encoders, "json or console"),
     FLAG_CHOICE("zap-time-encoding", log_time, "rfc3339", log_times, "time format of the log"),
     {.name = "zap-stacktrace-level", .kind = OPT_CHOICE, .offset = MEMBER(zap_stacktrace_level), .def = "error",
-     .choices = stacktrace_levels, .inert = true, .help = "accepted, without effect"},
+     .choices = stacktrace_levels, .inert = true, .help = "of other releases"},
     {.name = "enable-tracing", .kind = OPT_BOOL, .offset = MEMBER(enable_tracing), .def = "false", .inert = true,
-     .help = "accepted, without effect"},
+     .help = "of other releases"},
     INERT_BOOL("cache-label-selectors", "false"),
     INERT_BOOL("enable-pprof", "false"),
     INERT_BOOL("enable-pprof-debug", "false"),
