@@ -15,6 +15,8 @@
  *         JPROJ_TREE("metadata", JPROJ_DROP("managedFields"), JPROJ_REST), JPROJ_REST, JPROJ_END,
  *     };
  *
+ * Write the tables at file scope: inside a function the nested lists would not be constant.
+ *
  * Rules: the first entry that matches a key decides; a key that none matches is dropped. Arrays are
  * transparent: a tree applies to each object in an array, however nested. A scalar where a tree
  * expects an object is kept.
