@@ -45,6 +45,18 @@ static void job_leave_queue(ExecuteJob *job)
     }
 }
 
+/* The command that has waited longest, taken from the queue; NULL when none waits. */
+static ExecuteJob *next_waiting(Serve *serve)
+{
+    ListNode *node = list_pop_front(&serve->queue);
+
+    if (!node) {
+        return NULL;
+    }
+    serve->queued--;
+    return list_entry(node, ExecuteJob, waiting);
+}
+
 static void on_close(HttpExchange *x, int error)
 {
     ExecuteJob *job = http_exchange_user(x);
@@ -225,11 +237,13 @@ static void start(ExecuteJob *job)
 
 void execute_start_waiting(Serve *serve)
 {
-    while (!serve->stopping && !list_is_empty(&serve->queue) &&
+    while (!serve->stopping &&
            executor_running(serve->executor) < (size_t)serve->options->commands_max) {
-        ExecuteJob *job = list_entry(list_first(&serve->queue), ExecuteJob, waiting);
+        ExecuteJob *job = next_waiting(serve);
 
-        job_leave_queue(job);
+        if (!job) {
+            return;
+        }
         start(job);
     }
 }
@@ -255,10 +269,7 @@ static void reply_busy(ExecuteJob *job)
 
 void execute_drop_waiting(Serve *serve)
 {
-    while (!list_is_empty(&serve->queue)) {
-        ExecuteJob *job = list_entry(list_first(&serve->queue), ExecuteJob, waiting);
-
-        job_leave_queue(job);
+    for (ExecuteJob *job; (job = next_waiting(serve));) {
         reply_busy(job);
     }
 }
