@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# The API server model is linked into the unit tests of the layers that talk to one.
+
+$(B)/lib/libfakeapi.a: $(call obj_of,$(call src_of,test/fakeapi))
+$(filter $(B)/test/unit/kube/% $(B)/test/unit/controller/%,$(UNIT_BINS)): $(B)/lib/libfakeapi.a

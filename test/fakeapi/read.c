@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists and watches. */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "test/fakeapi/impl.h"
+
+/* ---- selection ---- */
+
+int fake_filter_init(FakeFilter *filter, const FakeUrl *url)
+{
+    *filter = (FakeFilter){.kind = url->kind};
+    if (kube_selector_parse(url->label_selector, &filter->labels, NULL) < 0) {
+        return 400;
+    }
+    filter->ns = url->ns.ptr ? xstrndup(url->ns.ptr, url->ns.len) : NULL;
+    if (url->name.ptr) {
+        filter->fields = xasprintf("metadata.name=" STR_FMT, STR_ARG(url->name));
+    } else {
+        filter->fields = xstrndup(url->field_selector.ptr ? url->field_selector.ptr : "",
+                                  url->field_selector.len);
+    }
+    return 0;
+}
+
+void fake_filter_deinit(FakeFilter *filter)
+{
+    free(filter->ns);
+    free(filter->fields);
+    kube_selector_free(filter->labels);
+}
+
+static Str label_of(const void *ctx, Str key)
+{
+    AUTO(mem) char *name = xstrndup(key.ptr, key.len);
+
+    return jx_get_str((const json_t *)ctx, "metadata", "labels", name);
+}
+
+/* "path=value,path!=value"; paths are member names joined by dots. */
+static bool fields_match(const char *fields, const json_t *object)
+{
+    Str rest = str_from(fields);
+
+    while (rest.ptr && rest.len > 0) {
+        Str value;
+        Str path = str_cut(str_cut(rest, ',', &rest), '=', &value);
+        bool negative = path.len > 0 && path.ptr[path.len - 1] == '!';
+        const json_t *at = object;
+
+        path = negative ? str_take(path, path.len - 1) : path;
+        value = value.len > 0 && value.ptr[0] == '=' ? str_drop(value, 1) : value;
+        while (path.ptr) {
+            Str step = str_cut(path, '.', &path);
+            AUTO(mem) char *key = xstrndup(step.ptr, step.len);
+
+            at = jx_get(at, key);
+        }
+        if (str_eq(jx_str(at), value) == negative) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool filter_matches(const FakeFilter *filter, const json_t *object)
+{
+    return object &&
+           (!filter->ns || str_eq(fake_meta(object, "namespace"), str_from(filter->ns))) &&
+           kube_selector_matches(filter->labels, label_of, object) &&
+           fields_match(filter->fields, object);
+}
+
+/* ---- LIST ---- */
+
+static json_t *list_snapshot(FakeApi *api, const FakeFilter *filter)
+{
+    json_t *items = jx_array_new();
+
+    vec_foreach (&api->objects[filter->kind->id], it) {
+        if (filter_matches(filter, *it)) {
+            jx_append(items, json_incref(*it));
+        }
+    }
+    return items;
+}
+
+static FakeSnapshot *snapshot_find(FakeApi *api, Str token)
+{
+    uint64_t id = 0;
+
+    if (str_to_u64(token, &id) == 0) {
+        vec_foreach (&api->snapshots, it) {
+            if (it->id == id) {
+                return it;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The rest of a list waits in a snapshot under a number that is the continue token. */
+static int list_page(FakeApi *api, const FakeUrl *url, json_t *items, uint64_t rv,
+                     FakeAnswer *answer)
+{
+    AUTO(json) json_t *list = jx_object_new();
+    AUTO(json) json_t *rest = jx_array_new();
+    json_t *page = jx_array_new();
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(items, i, item)
+    {
+        jx_append(url->limit == 0 || i < url->limit ? page : rest, json_incref(item));
+    }
+    jx_set(list, "kind", jx_stringf_new("%sList", url->kind->kind));
+    jx_set_str(list, "apiVersion", str_from(url->kind->api_version));
+    jx_set_path(list, jx_stringf_new("%llu", (unsigned long long)rv), "metadata",
+                "resourceVersion");
+    if (json_array_size(rest) > 0) {
+        FakeSnapshot snapshot = {.id = ++api->seq, .items = TAKE(rest), .rv = rv};
+
+        jx_set_path(list, jx_stringf_new("%llu", (unsigned long long)snapshot.id), "metadata",
+                    "continue");
+        vec_push(&api->snapshots, snapshot);
+    }
+    jx_set(list, "items", page);
+    fake_answer_object(answer, 200, list);
+    return 0;
+}
+
+int fake_list(FakeApi *api, const FakeUrl *url, FakeAnswer *answer)
+{
+    AUTO(json) json_t *items = NULL;
+    FakeFilter filter;
+    FakeSnapshot *snapshot;
+
+    if (url->cont.len > 0) {
+        snapshot = snapshot_find(api, url->cont);
+        if (!snapshot) {
+            return fake_answer_status(answer, 410, "Expired",
+                                      "The provided continue parameter is "
+                                      "too old to display a consistent list "
+                                      "result.");
+        }
+        items = json_incref(snapshot->items);
+        return list_page(api, url, items, snapshot->rv, answer);
+    }
+    if (fake_filter_init(&filter, url) != 0) {
+        return fake_answer_status(answer, 400, "BadRequest", "unable to parse requirement");
+    }
+    items = list_snapshot(api, &filter);
+    fake_filter_deinit(&filter);
+    return list_page(api, url, items, api->rv, answer);
+}
+
+/* ---- WATCH ---- */
+
+static void line_add(StrBuf *out, const char *type, const json_t *object)
+{
+    AUTO(mem) char *text = jx_dump_compact(object);
+
+    strbuf_printf(out, "{\"type\":\"%s\",\"object\":%s}\n", type, text);
+}
+
+static void gone_line(StrBuf *out)
+{
+    FakeAnswer status = {.http = 0};
+
+    fake_answer_status(&status, 410, "Expired", "too old resource version");
+    strbuf_printf(out, "{\"type\":\"ERROR\",\"object\":%s}\n", status.body);
+    free(status.body);
+}
+
+int fake_watch_start(FakeExchange *x, FakeAnswer *answer)
+{
+    FakeApi *api = x->api;
+    AUTO(strbuf) StrBuf first = STRBUF_INIT(64u << 20);
+    FakeWatch *watch = xcalloc(1, sizeof(*watch));
+    uint64_t from = 0;
+    size_t i = 0;
+
+    if (fake_filter_init(&watch->filter, &x->url) != 0) {
+        free(watch);
+        return fake_answer_status(answer, 400, "BadRequest", "unable to parse requirement");
+    }
+    str_to_u64(x->url.rv, &from);
+    watch->bookmarks = x->url.bookmarks;
+    if (x->url.timeout_s > 0) {
+        watch->ends_ns = loop_now(api->loop) + x->url.timeout_s * NS_PER_S;
+    }
+    if (from == 0) { /* "any": begins with what is there */
+        vec_foreach (&api->objects[x->url.kind->id], it) {
+            if (filter_matches(&watch->filter, *it)) {
+                line_add(&first, "ADDED", *it);
+            }
+        }
+        i = api->events.len;
+    } else if (from < api->compacted_rv) {
+        gone_line(&first);
+        x->ended = true;
+        i = api->events.len;
+    } else {
+        while (i < api->events.len && api->events.ptr[i].rv <= from) {
+            i++;
+        }
+    }
+    watch->next = i;
+    x->watch = watch;
+    answer->http = 200;
+    answer->body = strbuf_take(&first);
+    return 0;
+}
+
+void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out)
+{
+    for (; watch->next < api->events.len; watch->next++) {
+        const FakeEvent *event = &api->events.ptr[watch->next];
+        bool was =
+            event->kind == watch->filter.kind && filter_matches(&watch->filter, event->before);
+        bool is = event->kind == watch->filter.kind && filter_matches(&watch->filter, event->after);
+
+        if (is) {
+            line_add(out, was ? "MODIFIED" : "ADDED", event->after);
+        } else if (was) {
+            /* Left the selection: the old state with the version of the change. */
+            AUTO(json) json_t *last = jx_dup(event->last ? event->last : event->before);
+
+            jx_set_path(last, jx_stringf_new("%llu", (unsigned long long)event->rv), "metadata",
+                        "resourceVersion");
+            line_add(out, "DELETED", last);
+        }
+    }
+}
+
+void fake_watch_bookmark(FakeApi *api, const FakeWatch *watch, StrBuf *out)
+{
+    AUTO(json) json_t *object = jx_object_new();
+
+    if (watch->bookmarks && watch->next == api->events.len) {
+        jx_set_str(object, "kind", str_from(watch->filter.kind->kind));
+        jx_set_str(object, "apiVersion", str_from(watch->filter.kind->api_version));
+        jx_set_path(object, jx_stringf_new("%llu", (unsigned long long)api->rv), "metadata",
+                    "resourceVersion");
+        line_add(out, "BOOKMARK", object);
+    }
+}
