@@ -55,6 +55,9 @@ struct JProj {
 #define JPROJ_TREE(literal, ...)                                                                   \
     {.key = JPROJ_KEY_(literal), .mode = JPROJ_MODE_TREE,                                          \
      .tree = (const JProj[]){__VA_ARGS__, JPROJ_END}}
+/* As JPROJ_TREE with the entries of another list, which ends with JPROJ_END. */
+#define JPROJ_LIST(literal, list)                                                                  \
+    {.key = JPROJ_KEY_(literal), .mode = JPROJ_MODE_TREE, .tree = (list)}
 /* Of every member not matched before, only what the entries say. */
 #define JPROJ_EACH(...)                                                                            \
     {.key = JPROJ_ANY_, .mode = JPROJ_MODE_TREE, .tree = (const JProj[]){__VA_ARGS__, JPROJ_END}}

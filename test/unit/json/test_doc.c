@@ -296,7 +296,9 @@ T_TEST(a_document_becomes_the_same_jansson_tree)
 
 /* ---- projection ---- */
 
+static const JProj ADDRESS[] = {JPROJ_KEEP("ip"), JPROJ_END};
 static const JProj SHAPE[] = {
+    JPROJ_LIST("shared", ADDRESS),
     JPROJ_TREE("metadata", JPROJ_DROP("managedFields"), JPROJ_REST),
     JPROJ_TREE("spec", JPROJ_KEEP("nodeName"),
                JPROJ_TREE("containers", JPROJ_KEEP("name"), JPROJ_TREE("r", JPROJ_KEEP("cpu")))),
@@ -327,6 +329,7 @@ T_TEST(a_projection_keeps_what_it_names)
     projected("{\"byName\":{\"a\":{\"ip\":1,\"x\":2},\"hidden\":{\"ip\":3},\"b\":{}}}",
               "{\"byName\":{\"a\":{\"ip\":1},\"b\":{}}}");
     projected("{\"spec\":null,\"kind\":{\"any\":[1]}}", "{\"spec\":null,\"kind\":{\"any\":[1]}}");
+    projected("{\"shared\":[{\"ip\":1,\"x\":2}]}", "{\"shared\":[{\"ip\":1}]}");
     projected("[{\"kind\":1,\"x\":2}]", "[{\"kind\":1}]");
     projected("7", "7");
     projected("{}", "{}");
