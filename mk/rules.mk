@@ -43,7 +43,12 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# The version block is the only place that knows version and commit; it follows HEAD.
+# The version block is the only place that knows version and commit; a stamp makes it follow HEAD.
+$(B)/version-stamp: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(COMMIT)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT)' >$@
+.PHONY: FORCE
+$(B)/obj/pkg/base/version.o: $(B)/version-stamp
 $(B)/obj/pkg/base/version.o: CFLAGS += -DCOFFERDAM_VERSION='"$(VERSION)"' -DCOFFERDAM_COMMIT='"$(COMMIT)"'
 
 # ---- unit tests: test/unit/LAYER/test_X.c -> $(B)/test/unit/LAYER/test_X ----

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+AUDIT_LOG = os.path.join(os.environ.get("CLUSTER_DIR", os.path.join(ROOT, "build", "cluster")), "audit.log")
 NS = "agent-sandbox"
 SYSTEM = "agent-sandbox-system"
 IMAGE = os.environ["IMAGE_PREFIX"] + "python-sandbox:" + os.environ["IMAGE_TAG"]
@@ -118,11 +119,10 @@ def claim(name, pool=POOL, ns=NS, **spec):
 
 def audit_entries(since_offset=0):
     """Entries of the API server's audit log (writes only) after a byte offset."""
-    path = os.path.join(ROOT, "build", "cluster", "audit.log")
-    with open(path, encoding="utf-8") as f:
+    with open(AUDIT_LOG, encoding="utf-8") as f:
         f.seek(since_offset)
         return [json.loads(line) for line in f if line.endswith("\n")]
 
 
 def audit_offset():
-    return os.path.getsize(os.path.join(ROOT, "build", "cluster", "audit.log"))
+    return os.path.getsize(AUDIT_LOG)
