@@ -160,30 +160,24 @@ static bool may_wait(ClaimPass *pass)
     return true;
 }
 
-/* What the API server said to our last try in this pass; a fault unless another try may help. */
+/* What the API server said to our last try in this pass. The executor shows only what is worth
+ * telling: refusals, and transient failures that do not go away. */
 static bool failure_is_fault(ClaimPass *pass, PlanVerb verb, Str name)
 {
     const ViewFailure *failure =
         view_failure(pass->view, verb, KUBE_SANDBOX, pass->claim->ns, name);
+    bool invalid = failure && failure->error.reason == KUBE_REASON_INVALID;
 
-    if (!failure || failure->error.reason == KUBE_REASON_CONFLICT ||
-        failure->error.reason == KUBE_REASON_NOT_FOUND ||
-        failure->error.reason == KUBE_REASON_ALREADY_EXISTS) {
+    if (!failure) {
         return false;
     }
-    if (kube_reason_policy(failure->error.reason) == KUBE_POLICY_RETRY &&
-        failure->error.reason != KUBE_REASON_FORBIDDEN) {
-        pass->waiting = true; /* nothing the user can do: the executor backs off */
-        return true;
-    }
-    pass->fault.reason = failure->error.reason == KUBE_REASON_INVALID ? REASON_INVALID_CONFIGURATION
-                                                                      : REASON_RECONCILER_ERROR;
-    pass->fault.message = arena_printf(
-        pass->arena, "%s%s",
-        failure->error.reason == KUBE_REASON_INVALID ? "" : "Error seen: ", failure->error.msg);
+    (void)claim_fault(pass->arena, &pass->fault,
+                      invalid ? REASON_INVALID_CONFIGURATION : REASON_RECONCILER_ERROR, "%s%s",
+                      invalid ? "" : "Error seen: ", failure->error.msg);
     return true;
 }
 
+/* Code never starts before the policy that confines it is there. */
 static bool policy_is_in_place(ClaimPass *pass)
 {
     const char *name = NULL;
