@@ -90,12 +90,13 @@ void jx_hash(const json_t *value, char ret_hex[HASH_HEX_SIZE])
 json_t *jx_get_(const json_t *root, ...)
 {
     const json_t *at = root;
-    const char *key;
     va_list ap;
 
     va_start(ap, root);
-    while (at && (key = va_arg(ap, const char *))) {
+    const char *key = va_arg(ap, const char *);
+    while (at && key) {
         at = json_object_get(at, key);
+        key = va_arg(ap, const char *);
     }
     va_end(ap);
     return (json_t *)at;

@@ -116,11 +116,13 @@ static int hex4(const char *p, const char *end)
 /* Length of the valid escape at p (a backslash), 0 when it is not one. */
 static unsigned escape_len(const char *p, const char *end)
 {
+    static const char SHORT[] = {'"', '\\', '/', 'b', 'f', 'n', 'r', 't'};
+
     if (end - p < 2) {
         return 0;
     }
     if (p[1] != 'u') {
-        return memchr("\"\\/bfnrt", p[1], 8) ? 2 : 0;
+        return memchr(SHORT, p[1], sizeof(SHORT)) ? 2 : 0;
     }
     int unit = hex4(p + 2, end);
     if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) {
@@ -407,10 +409,11 @@ static char *utf8_put(char *dst, unsigned c)
 /* Decodes the escape at p (validated before); returns what follows it. */
 static const char *unescape_one(const char *p, const char *end, char **dst)
 {
-    static const char NAMES[] = "bfnrt", VALUES[] = "\b\f\n\r\t";
+    static const char NAMES[] = {'b', 'f', 'n', 'r', 't'};
+    static const char VALUES[] = {'\b', '\f', '\n', '\r', '\t'};
 
     if (p[1] != 'u') {
-        const char *named = memchr(NAMES, p[1], 5);
+        const char *named = memchr(NAMES, p[1], sizeof(NAMES));
         *(*dst)++ = named ? VALUES[named - NAMES] : p[1];
         return p + 2;
     }

@@ -102,7 +102,8 @@ static json_t *normal_quantity(const json_t *value)
     if (r < 0) {
         return jx_dup(value);
     }
-    return jx_string_new((Str){text, quantity_format(q, text)});
+    size_t n = quantity_format(q, text);
+    return jx_string_new((Str){text, n});
 }
 
 static json_t *normal_quantities(const json_t *map)
