@@ -91,30 +91,32 @@ static bool plan_pvc(SandboxPass *pass, JNode claim)
     const KubeObj *sandbox = pass->sandbox;
     Str name = sandbox_pvc_name(sandbox, claim, pass->arena);
     const KubeObj *pvc = NULL;
+    json_t *patch;
 
     if (view_lookup(pass->view, KUBE_PVC, sandbox->ns, name, &pvc) != VIEW_PRESENT) {
         if (!failed_before(pass, PLAN_CREATE, KUBE_PVC, name)) {
             plan_create(pass->plan, KUBE_PVC, sandbox->ns, name,
                         sandbox_pvc_desired(sandbox, claim));
+            plan_more(pass->plan);
         }
         return true;
     }
-    switch (sandbox_ownership(sandbox, pvc)) {
-    case SANDBOX_OWNED:
-        break;
-    case SANDBOX_UNOWNED:
-        if (!sandbox_may_adopt(pvc, pass->hash)) {
-            sandbox_pass_error(pass,
-                               "PersistentVolumeClaim \"" STR_FMT "\" exists and is not adoptable",
-                               STR_ARG(name));
-        } else if (!failed_before(pass, PLAN_PATCH, KUBE_PVC, name)) {
-            plan_patch(pass->plan, pvc, sandbox_adopt_patch(sandbox, pvc));
-        }
-        break;
-    case SANDBOX_FOREIGN:
+    if (sandbox_ownership(sandbox, pvc) == SANDBOX_FOREIGN) {
         sandbox_pass_error(pass, "PersistentVolumeClaim \"" STR_FMT "\" is controlled by %s",
                            STR_ARG(name), sandbox_owner_text(pvc, pass->arena));
         return false;
+    }
+    if (sandbox_ownership(sandbox, pvc) == SANDBOX_UNOWNED && !sandbox_may_adopt(pvc, pass->hash)) {
+        sandbox_pass_error(pass,
+                           "PersistentVolumeClaim \"" STR_FMT "\" exists and is not adoptable",
+                           STR_ARG(name));
+        return true;
+    }
+    patch = sandbox_pvc_patch(sandbox, pvc);
+    if (patch && failed_before(pass, PLAN_PATCH, KUBE_PVC, name)) {
+        json_decref(patch);
+    } else if (patch) {
+        plan_patch(pass->plan, pvc, patch);
     }
     return true;
 }
@@ -141,6 +143,26 @@ static Str tracked_name(const KubeObj *sandbox)
     return recorded.len > 0 ? recorded : sandbox->name;
 }
 
+/* By name, the tracked one before the Sandbox's; *ret_unknown is a name that has to be read. */
+static ViewPresence find_named(const SandboxPass *pass, const KubeObj **ret_pod, Str *ret_unknown)
+{
+    const KubeObj *sandbox = pass->sandbox;
+    const Str names[] = {tracked_name(sandbox), sandbox->name};
+    ViewPresence presence = VIEW_ABSENT;
+
+    for (size_t i = ARRAY_LEN(names); i > 0; i--) {
+        ViewPresence one = view_lookup(pass->view, KUBE_POD, sandbox->ns, names[i - 1], ret_pod);
+
+        if (one == VIEW_UNKNOWN) {
+            *ret_unknown = names[i - 1];
+        }
+        if (presence != VIEW_PRESENT && one != VIEW_ABSENT) {
+            presence = one;
+        }
+    }
+    return presence;
+}
+
 /*
  * Finds the Pod: the owned one (by uid, whatever its name), else whatever has the tracked name,
  * else whatever has the Sandbox's name. VIEW_UNKNOWN: a name has to be read before "none" is sure.
@@ -152,12 +174,8 @@ static ViewPresence find_pod(SandboxPass *pass)
     size_t n =
         view_list(pass->view, VIEW_PODS_BY_OWNER, STR_NULL, sandbox->uid, pass->arena, &owned);
     const KubeObj *named = NULL;
-    Str name = tracked_name(sandbox);
-    ViewPresence presence = view_lookup(pass->view, KUBE_POD, sandbox->ns, name, &named);
+    ViewPresence presence = find_named(pass, &named, &pass->unknown_pod);
 
-    if (presence != VIEW_PRESENT && !str_eq(name, sandbox->name)) {
-        presence = view_lookup(pass->view, KUBE_POD, sandbox->ns, sandbox->name, &named);
-    }
     if (named && sandbox_ownership(sandbox, named) == SANDBOX_OWNED) {
         bool listed = false;
 
@@ -186,7 +204,6 @@ static ViewPresence find_pod(SandboxPass *pass)
 static void plan_pod_suspended(SandboxPass *pass, ViewPresence presence)
 {
     const KubeObj *sandbox = pass->sandbox;
-    Str name = tracked_name(sandbox);
 
     if (presence == VIEW_PRESENT) {
         if (pass->pod_ownership == SANDBOX_OWNED && !kube_obj_deleting(pass->pod) &&
@@ -199,10 +216,10 @@ static void plan_pod_suspended(SandboxPass *pass, ViewPresence presence)
     if (presence == VIEW_UNKNOWN &&
         (pass->fresh_generation ||
          !kube_obj_condition_is(sandbox, STR(CONDITION_SUSPENDED), STR("True")))) {
-        if (failed_before(pass, PLAN_READ, KUBE_POD, name)) {
+        if (failed_before(pass, PLAN_READ, KUBE_POD, pass->unknown_pod)) {
             pass->pod_error = true;
         } else {
-            plan_read(pass->plan, KUBE_POD, sandbox->ns, name);
+            plan_read(pass->plan, KUBE_POD, sandbox->ns, pass->unknown_pod);
         }
     }
 }
@@ -307,7 +324,8 @@ void sandbox_plan_pod(SandboxPass *pass)
         pod_is_unknown(pass);
         return;
     }
-    if (!kube_obj_deleting(pass->pod)) {
+    /* A Pod on its way out needs no more than to be visible in the cache until it is gone. */
+    if (!kube_obj_deleting(pass->pod) || !view_store_holds(pass->pod)) {
         plan_pod_metadata(pass);
     }
 }
@@ -337,7 +355,7 @@ static void plan_service_absent(SandboxPass *pass, ServiceMode mode, ViewPresenc
     if (presence == VIEW_ABSENT || !pass->fresh_generation || !kube_name_is_label(sandbox->name)) {
         return;
     }
-    if (first && (mode == SERVICE_OFF || pass->owner == SANDBOX_BY_POOL || pass->pod)) {
+    if (first && (mode == SERVICE_OFF || pass->owner == SANDBOX_BY_POOL)) {
         return;
     }
     if (!failed_before(pass, PLAN_READ, KUBE_SERVICE, sandbox->name)) {

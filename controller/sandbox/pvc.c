@@ -60,3 +60,18 @@ json_t *sandbox_adopt_patch(const KubeObj *sandbox, const KubeObj *child)
     jx_set_path(patch, owners, "metadata", "ownerReferences");
     return patch;
 }
+
+json_t *sandbox_pvc_patch(const KubeObj *sandbox, const KubeObj *pvc)
+{
+    AUTO(json)
+    json_t *patch = sandbox_ownership(sandbox, pvc) == SANDBOX_UNOWNED
+                        ? sandbox_adopt_patch(sandbox, pvc)
+                        : jx_object_new();
+    char hash[HASH_HEX_SIZE];
+
+    hash_name(sandbox->name, hash);
+    if (!str_eq(kube_obj_label(pvc, STR(LABEL_SANDBOX_NAME_HASH)), str_from(hash))) {
+        kube_meta_set_label(patch, LABEL_SANDBOX_NAME_HASH, str_from(hash));
+    }
+    return json_object_size(patch) > 0 ? TAKE(patch) : NULL;
+}

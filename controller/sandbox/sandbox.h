@@ -66,6 +66,7 @@ typedef struct SandboxPass {
 
     const KubeObj *pod; /* NULL = none */
     SandboxOwnership pod_ownership;
+    Str unknown_pod;        /* a name that might be taken by a Pod the cache does not show */
     bool pod_error;         /* the Pod's state could not be found out */
     bool service_required;  /* Ready needs it */
     bool service_in_use;    /* it exists and is ours */
@@ -106,6 +107,9 @@ json_t *sandbox_pod_patch(const KubeObj *sandbox, const KubeObj *pod, bool evict
 /* "<template>-<sandbox>" in arena memory. */
 Str sandbox_pvc_name(const KubeObj *sandbox, JNode claim_template, Arena *arena);
 json_t *sandbox_pvc_desired(const KubeObj *sandbox, JNode claim_template);
+/* Merge patch that makes a live PVC ours and visible in the cache (its hash label); NULL when it
+ * is. */
+json_t *sandbox_pvc_patch(const KubeObj *sandbox, const KubeObj *pvc);
 /* Merge patch that adds our controller reference to an unowned object. */
 json_t *sandbox_adopt_patch(const KubeObj *sandbox, const KubeObj *child);
 

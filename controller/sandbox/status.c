@@ -33,7 +33,7 @@ static bool is_progress(const SandboxPass *pass, const json_t *before, const jso
         return false;
     }
     if (first) {
-        return true;
+        return pass->owner == SANDBOX_BY_POOL;
     }
     return !pass->fresh_generation && str_eq(old_reason, STR(REASON_NOT_READY)) &&
            !condition_flips(before, after, CONDITION_SUSPENDED) &&
