@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The libcurl transport against a server that misbehaves (rude.py, HTTP/1.1 over TLS on loopback).
+ * RUDE_PORT and RUDE_DIR come from the run script.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "kube/cred.h"
+#include "kube/informer.h"
+#include "test/integ/kube/client.h"
+
+static char *read_env_file(const char *name)
+{
+    AUTO(mem) char *path = xasprintf("%s/%s", getenv("RUDE_DIR"), name);
+    Str text = t_read_file(path);
+
+    return xstrndup(text.ptr, text.len);
+}
+
+static KubeConfig *rude_config(const char *ca)
+{
+    KubeConfig *config = xcalloc(1, sizeof(*config));
+
+    config->server = xasprintf("https://127.0.0.1:%s", getenv("RUDE_PORT"));
+    config->ns = xstrdup("default");
+    config->context = xstrdup("rude");
+    config->ca_pem = read_env_file(ca);
+    config->token = xstrdup("secret-token");
+    return config;
+}
+
+static KubeReason get(Client *client, Answer *answer, const char *behaviour, uint64_t timeout_ns)
+{
+    const KubeCallOptions options = {.timeout_ns = timeout_ns};
+
+    answer_reset(answer);
+    kube_api_get(client->api, kube_kind(KUBE_POD), (KubeKey){str_from(behaviour), STR("x")},
+                 &options, on_answer, answer);
+    return client_wait(client, answer);
+}
+
+static KubeReason patch(Client *client, Answer *answer, const char *behaviour, uint64_t timeout_ns)
+{
+    const KubeCallOptions options = {.timeout_ns = timeout_ns};
+
+    answer_reset(answer);
+    kube_api_patch(client->api, kube_kind(KUBE_POD), (KubeKey){str_from(behaviour), STR("x")}, NULL,
+                   STR("{}"), &options, on_answer, answer);
+    return client_wait(client, answer);
+}
+
+T_TEST(rude_good_answer_carries_the_token)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    T_EQ_STR(kube_obj_annotation(answer.obj, STR("token")), "Bearer secret-token");
+}
+
+T_TEST(rude_reads_and_writes_tell_what_went_wrong)
+{
+    static const struct {
+        const char *behaviour;
+        KubeReason read;
+        KubeReason write;
+        uint64_t timeout_ns;
+    } ROWS[] = {
+        {"truncated", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"cutjson", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"chunkcut", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"reset", KUBE_REASON_NETWORK, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"close", KUBE_REASON_NETWORK, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"hang", KUBE_REASON_NETWORK, KUBE_REASON_UNKNOWN_OUTCOME, 300 * NS_PER_MS},
+        {"slow", KUBE_REASON_NONE, KUBE_REASON_NONE, 0},
+        {"busy", KUBE_REASON_TOO_MANY, KUBE_REASON_TOO_MANY, 0},
+        {"broken", KUBE_REASON_SERVER, KUBE_REASON_SERVER, 0},
+        {"proxy", KUBE_REASON_UNAVAILABLE, KUBE_REASON_UNAVAILABLE, 0},
+        {"html", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"huge", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"hugehead", KUBE_REASON_NETWORK, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+        {"redirect", KUBE_REASON_REJECTED, KUBE_REASON_REJECTED, 0},
+        {"empty", KUBE_REASON_BAD_ANSWER, KUBE_REASON_UNKNOWN_OUTCOME, 0},
+    };
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+        t_row(ROWS[i].behaviour);
+        T_EQ_INT(get(&client, &answer, ROWS[i].behaviour, ROWS[i].timeout_ns), ROWS[i].read);
+        T_EQ_INT(patch(&client, &answer, ROWS[i].behaviour, ROWS[i].timeout_ns), ROWS[i].write);
+        /* and it cost that request only */
+        T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    }
+}
+
+T_TEST(rude_retry_after_and_message_come_through)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    T_EQ_INT(get(&client, &answer, "busy", 0), KUBE_REASON_TOO_MANY);
+    T_EQ_INT(answer.error.retry_after_ns, 3 * NS_PER_S);
+    T_EQ_STR(answer.error.msg, "slow down");
+}
+
+T_TEST(rude_unknown_authority_is_refused_and_nothing_is_sent)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+
+    client_init(&client, rude_config("other-ca.pem"), NULL);
+    T_EQ_INT(patch(&client, &answer, "ok", 0), KUBE_REASON_NETWORK);
+    T_CONTAINS(answer.error.msg, "certificate");
+}
+
+T_TEST(rude_wrong_host_name_is_refused_unless_named)
+{
+    AUTO(client) Client client;
+    AUTO(client) Client named;
+    AUTO(answer) Answer answer = {.done = false};
+    KubeConfig *config = rude_config("ca.pem");
+
+    config->tls_server_name = xstrdup("wrong.example");
+    client_init(&client, config, NULL);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NETWORK);
+    config = rude_config("ca.pem");
+    config->tls_server_name = xstrdup("rude.test"); /* in the certificate, in no DNS */
+    client_init(&named, config, NULL);
+    T_EQ_INT(get(&named, &answer, "ok", 0), KUBE_REASON_NONE);
+}
+
+T_TEST(rude_nobody_listens)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    KubeConfig *config = rude_config("ca.pem");
+
+    free(config->server);
+    config->server = xstrdup("https://127.0.0.1:1");
+    client_init(&client, config, NULL);
+    T_EQ_INT(patch(&client, &answer, "ok", 0), KUBE_REASON_NETWORK);
+}
+
+static void write_token(const char *path, const char *token)
+{
+    AUTO(mem) char *fresh = xasprintf("%s.new", path);
+    FILE *f = fopen(fresh, "we");
+
+    T_CHECK(f && fputs(token, f) >= 0 && fclose(f) == 0 && rename(fresh, path) == 0);
+}
+
+T_TEST(rude_token_file_is_read_again)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    AUTO(mem) char *path = xasprintf("%s/token", t_tmpdir());
+    KubeConfig *config = rude_config("ca.pem");
+
+    config->token_file = xstrdup(path);
+    write_token(path, "first\n");
+    client_init(&client, config, NULL);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    T_EQ_STR(kube_obj_annotation(answer.obj, STR("token")), "Bearer first");
+    write_token(path, "second\n");
+    client_sleep(&client, KUBE_CRED_CHECK_NS + 100 * NS_PER_MS);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    T_EQ_STR(kube_obj_annotation(answer.obj, STR("token")), "Bearer second");
+}
+
+T_TEST(rude_connections_are_reused)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    KubeCurlStats stats;
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    for (int i = 0; i < 20; i++) {
+        T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    }
+    kube_curl_stats(client.curl, &stats);
+    T_EQ_INT(stats.requests, 20);
+    T_EQ_INT(stats.connections, 1);
+    T_EQ_INT(stats.inflight, 0);
+}
+
+static void count_answer(void *ctx, const KubeError *error, KubeObj *obj)
+{
+    size_t *left = ctx;
+
+    T_CHECK(!error && obj);
+    (*left)--;
+}
+
+T_TEST(rude_flood_is_queued_by_priority)
+{
+    AUTO(client) Client client;
+    const KubeCurlOptions options = {.inflight_max = 4};
+    size_t left = 60;
+    KubeCurlStats stats;
+
+    client_init(&client, rude_config("ca.pem"), &options);
+    for (int i = 0; i < 60; i++) {
+        kube_api_get(client.api, kube_kind(KUBE_POD), (KubeKey){STR("ok"), STR("x")},
+                     &(KubeCallOptions){.priority = (KubePriority)(i % 3)}, count_answer, &left);
+    }
+    while (left > 0) {
+        T_OK(loop_step(client.loop, NS_PER_S));
+        kube_curl_stats(client.curl, &stats);
+        T_CHECK(stats.inflight <= 4);
+    }
+    T_EQ_INT(stats.queued, 0);
+}
+
+T_TEST(rude_cancel_in_every_state)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    for (uint64_t ms = 0; ms < 12; ms += 1) {
+        KubeCall *call = kube_api_get(client.api, kube_kind(KUBE_POD),
+                                      (KubeKey){STR("slow"), STR("x")}, NULL, on_answer, &answer);
+
+        client_sleep(&client, ms * NS_PER_MS);
+        if (!answer.done) {
+            kube_call_cancel(call);
+        }
+        answer_reset(&answer);
+    }
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+}
+
+typedef struct Page {
+    bool done;
+    KubeReason reason;
+    size_t items;
+    KubeCall *cancel_me;
+} Page;
+
+static void on_item(void *ctx, KubeObj *obj)
+{
+    Page *page = ctx;
+
+    T_EQ_STR(str_take(obj->name, 1), "p");
+    page->items++;
+    if (page->cancel_me && page->items == 2) {
+        kube_call_cancel(TAKE(page->cancel_me));
+        page->done = true;
+    }
+}
+
+static void on_page(void *ctx, const KubeError *error, const KubeListMeta *meta)
+{
+    Page *page = ctx;
+
+    page->done = true;
+    page->reason = error ? error->reason : KUBE_REASON_NONE;
+    T_CHECK(error || str_eq(meta->rv, STR("9")));
+}
+
+T_TEST(rude_lists_must_be_complete)
+{
+    AUTO(client) Client client;
+    Page page = {.done = false};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    kube_api_list_page(client.api, kube_kind(KUBE_POD), &(KubeListOptions){.ns = STR("list")}, NULL,
+                       on_item, on_page, &page);
+    T_CHECK(client_run(&client, &page.done, 5 * NS_PER_S));
+    T_EQ_INT(page.reason, KUBE_REASON_NONE);
+    T_EQ_INT(page.items, 3);
+    page = (Page){.done = false};
+    kube_api_list_page(client.api, kube_kind(KUBE_POD), &(KubeListOptions){.ns = STR("listcut")},
+                       NULL, on_item, on_page, &page);
+    T_CHECK(client_run(&client, &page.done, 5 * NS_PER_S));
+    T_EQ_INT(page.reason, KUBE_REASON_BAD_ANSWER);
+    page = (Page){.done = false};
+    page.cancel_me =
+        kube_api_list_page(client.api, kube_kind(KUBE_POD), &(KubeListOptions){.ns = STR("list")},
+                           NULL, on_item, on_page, &page);
+    T_CHECK(client_run(&client, &page.done, 5 * NS_PER_S));
+    T_EQ_INT(page.items, 2);
+}
+
+typedef struct Seen {
+    bool synced;
+    bool failed;
+} Seen;
+
+static void on_state(KubeInformer *informer, const KubeError *error, void *ctx)
+{
+    Seen *seen = ctx;
+
+    UNUSED(informer);
+    seen->synced = seen->synced || !error;
+    seen->failed = seen->failed || error;
+}
+
+T_TEST(rude_watch_that_breaks_is_resumed)
+{
+    AUTO(client) Client client;
+    AUTO(kube_informer) KubeInformer *informer = NULL;
+    Seen seen = {.synced = false};
+    KubeInformerStats stats;
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    informer = kube_informer_new(&(KubeInformerConfig){.api = client.api,
+                                                       .kind = kube_kind(KUBE_POD),
+                                                       .ns = "watch",
+                                                       .seed = 1,
+                                                       .on_state = on_state,
+                                                       .ctx = &seen});
+    kube_informer_start(informer);
+    T_CHECK(client_run(&client, &seen.synced, 5 * NS_PER_S));
+    T_EQ_INT(kube_store_len(kube_informer_store(informer)), 3);
+    T_CHECK(client_run(&client, &seen.failed, 5 * NS_PER_S));
+    client_sleep(&client, 2 * NS_PER_S);
+    kube_informer_stats(informer, &stats);
+    T_CHECK(stats.watches >= 2);
+    T_EQ_INT(stats.lists, 1);
+    T_EQ_INT(kube_store_len(kube_informer_store(informer)), 3);
+}
