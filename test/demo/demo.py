@@ -226,7 +226,7 @@ def what_next():
 
 {BOLD}Clean up{OFF}
   make cluster-down                           # the cluster and all in it
-  make clean                                  # build/, less the tools (make distclean: those too)""")
+  make distclean                              # build/ whole; make clean keeps tools and images""")
     else:
         print(f"""
 {BOLD}Clean up{OFF}

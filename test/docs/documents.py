@@ -66,6 +66,6 @@ def make_targets():
     found = set()
     for path in ["Makefile", *files("mk", suffix=".mk")]:
         for line in read(path).split("\n"):
-            m = re.match(r"([a-z][a-z -]*):(?!=)", line)
+            m = re.match(r"([a-z][a-z0-9 -]*):(?!=)", line)
             found.update(m.group(1).split() if m else [])
     return found

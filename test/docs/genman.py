@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/gen-man as a module; its name has no .py and a dash."""
+"""Programs of tools/ as modules; their names have no .py and may have a dash."""
 import importlib.machinery
 import importlib.util
 import os
 
-_path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "gen-man")
-_loader = importlib.machinery.SourceFileLoader("gen_man", _path)
-gen_man = importlib.util.module_from_spec(importlib.util.spec_from_loader("gen_man", _loader))
-_loader.exec_module(gen_man)
+from documents import ROOT
+
+BIN = os.environ.get("BIN") or os.path.join(ROOT, "build/bin")
+
+
+def load(name):
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), os.path.join(ROOT, "tools", name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+gen_man = load("gen-man")

@@ -5,7 +5,7 @@ import os
 import re
 
 from documents import ROOT, anchors, code, files, links, make_targets, markdown, read
-from genman import gen_man
+from genman import BIN, gen_man, load
 
 TOPS = ("pkg", "controller", "router", "runtime", "test", "tools", "mk", "docs", "manifests", "images", "crds")
 # Flags of programs that are not ours, as far as documents name them.
@@ -13,7 +13,7 @@ FOREIGN_FLAGS = set("""
     namespace replicas filename from-literal server-side force-conflicts sort-by tail as all-namespaces
     kubeconfig type patch context previous list build-arg target break-system-packages no-cache-dir
     isolation only-binary from-file wait for timeout output selector watch dry-run depth check bin root
-    no-compile overwrite cascade help version
+    no-compile overwrite cascade help version from field-selector
 """.split())
 
 
@@ -62,7 +62,7 @@ def test_the_two_commands_are_in_the_readme():
 def known_flags():
     known = set(FOREIGN_FLAGS)
     for program in gen_man.PROGRAMS:
-        for group in gen_man.Help(f"{ROOT}/build/bin/{program}").flags.values():
+        for group in gen_man.Help(f"{BIN}/{program}").flags.values():
             known.update(f.name for f in group)
     return known
 
@@ -83,7 +83,7 @@ def test_paths_exist():
         for number, span in code(text):
             for word in re.findall(r"(?<![\w./-])(?:%s)/[\w./*-]+" % "|".join(TOPS), span):
                 word = word.rstrip(".,")
-                if "..." not in word and not glob.glob(os.path.join(ROOT, word)):
+                if not re.search(r"\.\.\.|/[A-Z]+(/|$)|_X\.", word) and not glob.glob(os.path.join(ROOT, word)):
                     yield number, f"{word} is not there"
     findings(look)
 
@@ -124,3 +124,19 @@ def test_variables_exist():
                 if name not in text:
                     yield number, f"no source reads {name}"
     findings(look)
+
+
+def test_layer_table_is_what_lint_enforces():
+    rows = re.findall(r"^\| `(?:pkg/)?(\w+)` \| ([^|]+) \|", read("ARCHITECTURE.md").split("## Layers")[1], re.M)
+    documented = {name: [] if "–" in below else below.strip().split(", ") for name, below in rows}
+    enforced = {k: v for k, v in load("lint").LAYERS.items() if v is not None}
+    assert documented == enforced, f"ARCHITECTURE.md: {documented}"
+
+
+def test_the_reader_of_documents_reads():
+    """The tests above would pass on anything if these found nothing."""
+    text = "# A `b` C\n\nsee [x](y.md#z) and `make q` or `[n](no.md)`\n\n    make r\n\n```\nmake s\n```\n"
+    assert list(links(text)) == [(3, "y.md#z")]
+    assert anchors(text) == {"a-b-c"}
+    assert [c for _, c in code(text)] == ["b", "make q", "[n](no.md)", "make r", "make s"]
+    assert {"all", "demo", "test", "clean", "cluster-up"} <= make_targets()

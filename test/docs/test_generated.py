@@ -3,9 +3,8 @@
 import subprocess
 
 from documents import ROOT, files, read
-from genman import gen_man
+from genman import BIN, gen_man
 
-BIN = ROOT + "/build/bin"
 PROGRAMS = gen_man.PROGRAMS
 
 
