@@ -315,11 +315,33 @@ static int run(Loader *l)
     }
 }
 
+/*
+ * The parser compares each %TAG directive with all before it, so their number is limited first.
+ * What a line is does not matter (the parser knows five line ends): the word is counted wherever it
+ * stands.
+ */
+static int check_directives(Str text, Err *reterr)
+{
+    size_t n = 0;
+
+    for (const char *p; text.len > 0 && (p = memmem(text.ptr, text.len, "%TAG", 4));) {
+        if (++n > YAML_DIRECTIVES_MAX) {
+            return err_set(reterr, E2BIG, "bad YAML: more than %d directives", YAML_DIRECTIVES_MAX);
+        }
+        text = str_drop(text, (size_t)(p - text.ptr) + 4);
+    }
+    return 0;
+}
+
 static int load(Str text, bool keep_empty, json_t **ret, Err *reterr)
 {
     if (text.len > YAML_TEXT_MAX) {
         return err_set(reterr, E2BIG, "YAML text of %zu bytes is longer than %zu", text.len,
                        YAML_TEXT_MAX);
+    }
+    int r = check_directives(text, reterr);
+    if (r < 0) {
+        return r;
     }
     Loader *l = xcalloc(1, sizeof(*l));
     l->reterr = reterr;
@@ -329,7 +351,7 @@ static int load(Str text, bool keep_empty, json_t **ret, Err *reterr)
     yaml_parser_set_encoding(&l->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&l->parser, (const unsigned char *)(text.ptr ? text.ptr : ""),
                                  text.len);
-    int r = run(l);
+    r = run(l);
     if (r == 0) {
         *ret = TAKE(l->documents);
     }

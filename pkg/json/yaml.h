@@ -18,6 +18,7 @@
 #define YAML_NODES_MAX 100000            /* nodes of all documents, aliases expanded */
 #define YAML_BYTES_MAX ((size_t)6 << 20) /* string bytes of all documents, aliases expanded */
 #define YAML_ANCHORS_MAX 256             /* anchors of one document */
+#define YAML_DIRECTIVES_MAX 32           /* occurrences of %TAG in the text */
 
 /*
  * Exactly one document. 0, -EINVAL (bad YAML, none or more than one document), -E2BIG (a limit).

@@ -233,6 +233,20 @@ T_TEST(nodes_anchors_and_bytes_are_limited)
     fails((Str){big, YAML_TEXT_MAX + 1}, -E2BIG, "longer than");
 }
 
+T_TEST(directives_are_read_and_limited)
+{
+    AUTO(strbuf) StrBuf buf = STRBUF_INIT(YAML_TEXT_MAX);
+
+    loads_as("%YAML 1.1\n%TAG !e! tag:example,2026:\n---\na: 1\n", "{\"a\":1}");
+    for (int i = 0; i <= YAML_DIRECTIVES_MAX; i++) {
+        strbuf_printf(&buf, "%%TAG !a%d! x\n", i);
+    }
+    strbuf_append_cstr(&buf, "--- 1\n");
+    fails(strbuf_str(&buf), -E2BIG, "more than 32 directives");
+    strbuf_consume(&buf, strlen("%TAG !a0! x\n"));
+    loads_as(strbuf_str(&buf).ptr, "1");
+}
+
 T_TEST(every_prefix_of_a_text_ends_well)
 {
     Str text = STR("a: &x {p: [1, 'q', \"\\u00e9\"]}\nb: *x\nc: |\n  t\n---\n- !!str 1\n");
