@@ -11,200 +11,25 @@
  */
 #include "kube/curl.h"
 
-#include <curl/curl.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "base/check.h"
-#include "base/mem.h"
-#include "base/vec.h"
 #include "base/version.h"
-#include "kube/cred.h"
+#include "kube/curl_impl.h"
 
-#define CONNECT_TIMEOUT_MS 10000
-#define DEAD_PEER_MS 30000 /* TCP_USER_TIMEOUT */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_STEP_S 10
-#define CONNECTION_AGE_S 3600
-#define HANDLES_KEPT 128
-#define REQUEST_CONNECTIONS                                                                        \
-    8 /* of one shard, when the peer allows few streams or only HTTP/1.1                           \
-       */
 #define RETRY_AFTER_MAX_S 3600
 #define REFRESH_AFTER_401_NS NS_PER_S
 
-typedef struct Shard {
-    KubeCurl *curl;
-    CURLM *multi;
-    ListNode node; /* in curl->shards */
-    LoopTimer timer;
-    size_t flights;
-    bool watches;
-    bool retired;
-} Shard;
-
-typedef struct Sock {
-    LoopIo io;
-    Shard *shard;
-} Sock;
-
-typedef struct Flight {
-    KubeCurl *curl;
-    KubeRequest *req; /* NULL after cancel */
-    Shard *shard;     /* NULL while queued */
-    CURL *easy;
-    struct curl_slist *headers;
-    ListNode node; /* queue, flying or dropped */
-    LoopTimer deadline;
-    uint64_t last_byte_ns;
-    StrBuf body;
-    uint64_t received;
-    int http_status;
-    bool queued;
-    int abort; /* why we end it, -errno */
-    char text[CURL_ERROR_SIZE];
-} Flight;
-
-struct KubeCurl {
-    KubeTransport transport;
-    Loop *loop;
-    KubeCurlOptions options;
-    KubeCred cred;
-    uint64_t tls_gen; /* of the current shards */
-    uint64_t token_read_ns;
-    char *agent;
-    char *base; /* scheme and authority of URLs */
-    struct curl_slist *connect_to;
-    Shard *current[KUBE_CURL_SHARDS_MAX + 1]; /* the last one is for watches */
-    unsigned n_shards;
-    List shards;
-    List queue[KUBE_PRIO_MAX_];
-    List watch_queue;
-    List refused; /* no room: to be failed */
-    List flying;
-    List dropped; /* cancelled inside libcurl's frame */
-    bool in_curl;
-    LoopDefer pump;
-    VEC(CURL *) handles;
-    KubeCurlStats stats;
-};
-
 /* ---- shards ---- */
-
-static void shard_collect(Shard *shard);
-static void curl_sweep(KubeCurl *curl);
-
-static void shard_action(Shard *shard, curl_socket_t fd, int bits)
-{
-    KubeCurl *curl = shard->curl;
-    int running;
-
-    curl->in_curl = true;
-    curl_multi_socket_action(shard->multi, fd, bits, &running);
-    curl->in_curl = false;
-    curl_sweep(curl);
-    shard_collect(shard);
-}
-
-static void sock_on_io(LoopIo *io, uint32_t events)
-{
-    Sock *sock = container_of(io, Sock, io);
-    int bits = 0;
-
-    bits |= events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP) ? CURL_CSELECT_IN : 0;
-    bits |= events & EPOLLOUT ? CURL_CSELECT_OUT : 0;
-    bits |= events & EPOLLERR ? CURL_CSELECT_ERR : 0;
-    shard_action(sock->shard, io->fd, bits);
-}
-
-static void shard_on_timer(LoopTimer *timer)
-{
-    shard_action(container_of(timer, Shard, timer), CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int shard_on_timeout(CURLM *multi, long ms, void *ctx)
-{
-    Shard *shard = ctx;
-
-    UNUSED(multi);
-    if (ms < 0) {
-        loop_timer_disarm(&shard->timer);
-    } else {
-        loop_timer_arm(shard->curl->loop, &shard->timer,
-                       clock_mono_ns(clock_system()) + (uint64_t)ms * NS_PER_MS);
-    }
-    return 0;
-}
-
-static int shard_on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *sock_ctx)
-{
-    Shard *shard = ctx;
-    Sock *sock = sock_ctx;
-    uint32_t events = 0;
-
-    UNUSED(easy);
-    if (what == CURL_POLL_REMOVE) {
-        if (sock) {
-            loop_io_remove(&sock->io);
-            curl_multi_assign(shard->multi, fd, NULL);
-            free(sock);
-        }
-        return 0;
-    }
-    events |= what & CURL_POLL_IN ? EPOLLIN : 0;
-    events |= what & CURL_POLL_OUT ? EPOLLOUT : 0;
-    if (sock) {
-        return loop_io_modify(&sock->io, events) < 0 ? -1 : 0;
-    }
-    sock = xcalloc(1, sizeof(*sock));
-    sock->shard = shard;
-    if (loop_io_add(shard->curl->loop, &sock->io, fd, events, sock_on_io) < 0) {
-        free(sock);
-        return -1;
-    }
-    curl_multi_assign(shard->multi, fd, sock);
-    return 0;
-}
-
-static Shard *shard_new(KubeCurl *curl, bool watches)
-{
-    Shard *shard = xcalloc(1, sizeof(*shard));
-
-    shard->curl = curl;
-    shard->watches = watches;
-    loop_timer_init(&shard->timer, shard_on_timer);
-    shard->multi = curl_multi_init();
-    CHECK(shard->multi);
-    curl_multi_setopt(shard->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, shard_on_socket);
-    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard);
-    curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, shard_on_timeout);
-    curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard);
-    curl_multi_setopt(shard->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-                      watches ? (long)KUBE_CURL_WATCHES_MAX : (long)REQUEST_CONNECTIONS);
-    list_push_back(&curl->shards, &shard->node);
-    return shard;
-}
-
-static void shard_free(Shard *shard)
-{
-    CHECK(shard->flights == 0);
-    curl_multi_cleanup(shard->multi);
-    loop_timer_disarm(&shard->timer);
-    list_remove(&shard->node);
-    free(shard);
-}
 
 static void curl_retire(KubeCurl *curl, Shard *shard)
 {
     for (unsigned i = 0; i <= curl->n_shards; i++) {
         if (curl->current[i] == shard) {
             shard->retired = true;
-            curl->current[i] = shard_new(curl, shard->watches);
+            curl->current[i] = kube_curl_shard_new(curl, shard->watches);
             loop_defer_post(curl->loop, &curl->pump); /* frees it when it is empty */
         }
     }
@@ -226,7 +51,7 @@ static void flight_unhook(Flight *flight)
     } else {
         curl->stats.inflight--;
     }
-    if (curl->handles.len < HANDLES_KEPT) {
+    if (curl->handles.len < KUBE_CURL_HANDLES_KEPT) {
         curl_easy_reset(flight->easy);
         vec_push(&curl->handles, flight->easy);
     } else {
@@ -356,12 +181,23 @@ static void flight_finish(Flight *flight, CURLcode code)
     flight_end(flight, &result);
 }
 
-static void shard_collect(Shard *shard)
+/* Takes out what was cancelled while libcurl was on the stack. */
+static void curl_sweep(KubeCurl *curl)
+{
+    ListNode *node;
+
+    while (!curl->in_curl && (node = list_first(&curl->dropped))) {
+        flight_free(list_entry(node, Flight, node));
+    }
+}
+
+void kube_curl_collect(Shard *shard)
 {
     KubeCurl *curl = shard->curl;
     int left;
     CURLMsg *msg;
 
+    curl_sweep(curl);
     /* A callback may retire this shard; it is freed from the pump only. */
     while ((msg = curl_multi_info_read(shard->multi, &left))) {
         Flight *flight = NULL;
@@ -371,17 +207,6 @@ static void shard_collect(Shard *shard)
             curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&flight);
             flight_finish(flight, code);
         }
-    }
-    curl_sweep(curl);
-}
-
-/* Takes out what was cancelled while libcurl was on the stack. */
-static void curl_sweep(KubeCurl *curl)
-{
-    ListNode *node;
-
-    while (!curl->in_curl && (node = list_first(&curl->dropped))) {
-        flight_free(list_entry(node, Flight, node));
     }
 }
 
@@ -460,155 +285,22 @@ static size_t flight_on_header(char *ptr, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-static int on_sockopt(void *ctx, curl_socket_t fd, curlsocktype purpose)
-{
-    unsigned ms = DEAD_PEER_MS;
-
-    UNUSED(ctx);
-    UNUSED(purpose);
-    /* Not for resolver sockets and the like: failing is fine. */
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
-    return CURL_SOCKOPT_OK;
-}
-
-static bool line_is_secret(Str line)
-{
-    for (size_t i = 0; i + 13 <= line.len; i++) {
-        if (str_eq_nocase((Str){line.ptr + i, 13}, STR("authorization"))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int on_debug(CURL *easy, curl_infotype type, char *data, size_t size, void *ctx)
-{
-    KubeCurl *curl = ctx;
-    Str rest = {data, size};
-
-    UNUSED(easy);
-    if (type != CURLINFO_TEXT && type != CURLINFO_HEADER_IN && type != CURLINFO_HEADER_OUT) {
-        return 0;
-    }
-    while (rest.ptr && rest.len > 0) {
-        Str line = str_trim(str_cut(rest, '\n', &rest));
-
-        if (line.len > 0) {
-            LOG_DEBUG(curl->options.log, "curl",
-                      F_STR("line", line_is_secret(line) ? STR("authorization: [removed]") : line));
-        }
-    }
-    return 0;
-}
-
 /* ---- starting ---- */
-
-static void header_add(Flight *flight, const char *name, const char *value)
-{
-    AUTO(mem) char *line = xasprintf("%s%s", name, value);
-    struct curl_slist *list = curl_slist_append(flight->headers, line);
-
-    CHECK(list);
-    flight->headers = list;
-    explicit_bzero(line, strlen(line));
-}
-
-static void flight_headers(Flight *flight)
-{
-    const KubeRequest *req = flight->req;
-    const KubeCred *cred = &flight->curl->cred;
-
-    header_add(flight, "Accept: ", req->accept ? req->accept : "application/json");
-    if (req->body.ptr) {
-        header_add(flight,
-                   "Content-Type: ", req->content_type ? req->content_type : "application/json");
-        header_add(flight, "Expect:", "");
-    }
-    if (cred->token.text) {
-        header_add(flight, "Authorization: Bearer ", cred->token.text);
-    }
-    curl_easy_setopt(flight->easy, CURLOPT_HTTPHEADER, flight->headers);
-}
-
-static void easy_set_blob(CURL *easy, CURLoption option, const char *text)
-{
-    struct curl_blob blob = {(void *)text, strlen(text), CURL_BLOB_COPY};
-
-    curl_easy_setopt(easy, option, &blob);
-}
-
-static void flight_tls(Flight *flight)
-{
-    const KubeCred *cred = &flight->curl->cred;
-    CURL *easy = flight->easy;
-
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    if (cred->ca.text) {
-        easy_set_blob(easy, CURLOPT_CAINFO_BLOB, cred->ca.text);
-        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    }
-    if (cred->cert.text && cred->key.text) {
-        easy_set_blob(easy, CURLOPT_SSLCERT_BLOB, cred->cert.text);
-        easy_set_blob(easy, CURLOPT_SSLKEY_BLOB, cred->key.text);
-    }
-    if (flight->curl->connect_to) {
-        curl_easy_setopt(easy, CURLOPT_CONNECT_TO, flight->curl->connect_to);
-    }
-}
-
-static void flight_connection(Flight *flight)
-{
-    CURL *easy = flight->easy;
-
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
-                     str_starts(str_from(flight->curl->base), STR("http://")) ? "http" : "https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* never what the environment says */
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_STEP_S);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_sockopt);
-    curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)CONNECTION_AGE_S);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, flight->curl->agent);
-    if (logger_enabled(flight->curl->options.log, LOG_LEVEL_DEBUG)) {
-        curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
-        curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_debug);
-        curl_easy_setopt(easy, CURLOPT_DEBUGDATA, flight->curl);
-    }
-}
 
 static void flight_start(Flight *flight, Shard *shard)
 {
     KubeCurl *curl = flight->curl;
-    KubeRequest *req = flight->req;
-    AUTO(mem) char *url = xasprintf("%s%s", curl->base, req->path);
 
     curl->stats.queued--;
     flight->queued = false;
     flight->easy = curl->handles.len > 0 ? vec_pop(&curl->handles) : curl_easy_init();
     CHECK(flight->easy);
     flight->shard = shard;
-    curl_easy_setopt(flight->easy, CURLOPT_URL, url);
-    curl_easy_setopt(flight->easy, CURLOPT_PRIVATE, flight);
-    curl_easy_setopt(flight->easy, CURLOPT_ERRORBUFFER, flight->text);
+    kube_curl_easy_setup(flight);
     curl_easy_setopt(flight->easy, CURLOPT_WRITEFUNCTION, flight_on_write);
     curl_easy_setopt(flight->easy, CURLOPT_WRITEDATA, flight);
     curl_easy_setopt(flight->easy, CURLOPT_HEADERFUNCTION, flight_on_header);
     curl_easy_setopt(flight->easy, CURLOPT_HEADERDATA, flight);
-    flight_connection(flight);
-    flight_tls(flight);
-    flight_headers(flight);
-    if (req->body.ptr) {
-        curl_easy_setopt(flight->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body.len);
-        curl_easy_setopt(flight->easy, CURLOPT_POSTFIELDS, req->body.ptr);
-    }
-    curl_easy_setopt(flight->easy, CURLOPT_CUSTOMREQUEST, kube_method_name(req->method));
     shard->flights++;
     if (shard->watches) {
         curl->stats.watches++;
@@ -669,7 +361,7 @@ static void curl_on_pump(LoopDefer *defer)
         Shard *shard = list_entry(it, Shard, node);
 
         if (shard->retired && shard->flights == 0) {
-            shard_free(shard);
+            kube_curl_shard_free(shard);
         }
     }
     while ((node = list_first(&curl->refused))) {
@@ -780,7 +472,7 @@ int kube_curl_new(Loop *loop, const KubeConfig *config, const KubeCurlOptions *o
     list_init(&curl->dropped);
     loop_defer_init(&curl->pump, curl_on_pump);
     for (unsigned i = 0; i <= curl->n_shards; i++) {
-        curl->current[i] = shard_new(curl, i == curl->n_shards);
+        curl->current[i] = kube_curl_shard_new(curl, i == curl->n_shards);
     }
     *ret_curl = curl;
     return 0;
@@ -793,7 +485,7 @@ KubeCurl *kube_curl_free(KubeCurl *curl)
     }
     CHECK(!curl->in_curl && list_is_empty(&curl->flying) && curl->stats.queued == 0);
     list_foreach (&curl->shards, n) {
-        shard_free(list_entry(n, Shard, node));
+        kube_curl_shard_free(list_entry(n, Shard, node));
     }
     vec_foreach (&curl->handles, easy) {
         curl_easy_cleanup(*easy);
