@@ -63,19 +63,26 @@ bool jnode_exists(JNode node)
     return node.doc != NULL;
 }
 
+/* The value of `key` among the members whose key nodes are in [at, end); 0 when it is not there. */
+static uint32_t find_member(const JDoc *doc, uint32_t at, uint32_t end, Str key)
+{
+    const TapeNode *tape = doc->tape;
+
+    for (; at < end; at = tape_after(tape, at + 1)) {
+        if (tape_len(tape[at]) == key.len && str_eq(string_at(doc, at), key)) {
+            return at + 1;
+        }
+    }
+    return 0;
+}
+
 JNode jnode_get(JNode node, Str key)
 {
     if (!is_type(node, JTYPE_OBJECT)) {
         return JNODE_ABSENT;
     }
-    const TapeNode *tape = node.doc->tape;
-    uint32_t end = tape[node.at].arg;
-    for (uint32_t at = node.at + 1; at < end; at = tape_after(tape, at + 1)) {
-        if (tape_len(tape[at]) == key.len && str_eq(string_at(node.doc, at), key)) {
-            return (JNode){node.doc, at + 1};
-        }
-    }
-    return JNODE_ABSENT;
+    uint32_t at = find_member(node.doc, node.at + 1, node_tape(node).arg, key);
+    return at ? (JNode){node.doc, at} : JNODE_ABSENT;
 }
 
 JNode jnode_at_(JNode node, ...)
@@ -174,19 +181,29 @@ bool jiter_next(JIter *it, Str *ret_key, JNode *ret_value)
     return true;
 }
 
+/*
+ * Keys are unique and the lengths agree. Each member is looked for from where the last one was
+ * found: two texts of one writer have the same order, so that large objects do not cost their
+ * square.
+ */
 static bool objects_equal(JNode a, JNode b)
 {
     JIter it = jnode_iter(a);
+    uint32_t begin = b.at + 1, end = node_tape(b).arg, next = begin;
     Str key;
     JNode value;
 
     while (jiter_next(&it, &key, &value)) {
-        JNode other = jnode_get(b, key);
-        if (!other.doc || !jnode_equal(value, other)) {
+        uint32_t at = find_member(b.doc, next, end, key);
+        if (!at) {
+            at = find_member(b.doc, begin, next, key);
+        }
+        if (!at || !jnode_equal(value, (JNode){b.doc, at})) {
             return false;
         }
+        next = tape_after(b.doc->tape, at);
     }
-    return true; /* keys are unique and the lengths agree */
+    return true;
 }
 
 static bool arrays_equal(JNode a, JNode b)

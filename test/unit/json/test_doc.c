@@ -197,6 +197,8 @@ T_TEST(objects_with_many_members_work_and_duplicates_are_found)
     AUTO(jdoc) JDoc *doc = parse(buf.ptr);
     T_EQ_INT(jnode_len(jdoc_root(doc)), 20001);
     T_EQ_INT(jnode_i64(jnode_at(jdoc_root(doc), "key-19999"), -1), 19999);
+    AUTO(jdoc) JDoc *same = parse(buf.ptr);
+    T_CHECK(jnode_equal(jdoc_root(doc), jdoc_root(same)));
     buf.len = len;
     strbuf_append_cstr(&buf, "\"key-77\":true}");
     refused(strbuf_str(&buf), TEXT_MAX, -EINVAL, "duplicate key");
