@@ -318,7 +318,9 @@ static void conn_rearm(HttpConn *conn)
     if (conn->out.len > 0) {
         events |= EPOLLOUT;
     }
-    http_stream_watch(&conn->stream, events);
+    if (http_stream_watch(&conn->stream, events) < 0) {
+        http_conn_doom(conn, -ECONNRESET);
+    }
 }
 
 /* ---- driving ---- */
@@ -376,11 +378,7 @@ void http_conn_accept(HttpServer *server, int fd, const char *peer)
     http_head_init(&conn->x.head);
     loop_defer_init(&conn->step, conn_deferred);
     loop_timer_init(&conn->timer, conn_timeout);
-    if (http_stream_init_fd(&conn->stream, loop, fd, conn_ready) < 0) {
-        strbuf_deinit(&conn->out);
-        free(conn);
-        return;
-    }
+    http_stream_init_fd(&conn->stream, loop, fd, conn_ready);
     list_push_back(&server->conns, &conn->node);
     server->n_conns++;
     conn_rearm(conn);

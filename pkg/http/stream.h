@@ -38,8 +38,8 @@ struct HttpStream {
     bool eof;          /* read returned 0 */
 };
 
-/* Takes the non-blocking fd; no events are watched yet. -errno (fd is then closed). */
-int http_stream_init_fd(HttpStream *stream, Loop *loop, int fd, HttpStreamFn fn);
+/* Takes the non-blocking fd; the loop sees it with the first http_stream_watch(). */
+void http_stream_init_fd(HttpStream *stream, Loop *loop, int fd, HttpStreamFn fn);
 int http_stream_fd(const HttpStream *stream); /* -1 when there is none */
 /* Gives the fd back unclosed and leaves the stream closed. -1 when there is none. */
 int http_stream_take_fd(HttpStream *stream);
@@ -67,7 +67,8 @@ static inline int http_stream_shutdown(HttpStream *stream)
     return stream->ops->shutdown(stream);
 }
 
-/* Events wanted from now on: EPOLLIN, EPOLLOUT, EPOLLRDHUP, or 0. */
+/* Events wanted from now on: EPOLLIN, EPOLLOUT, EPOLLRDHUP; with 0 not even hang-ups are
+ * reported. -errno from epoll_ctl. */
 static inline int http_stream_watch(HttpStream *stream, uint32_t events)
 {
     return stream->ops->watch(stream, events);

@@ -46,14 +46,18 @@ static void fd_ready(LoopIo *io, uint32_t events)
     stream->fn(stream, events);
 }
 
+/* Nothing wanted means not in epoll at all: a hang-up would else be reported again and again. */
 static int fd_watch(HttpStream *stream, uint32_t events)
 {
-    if (stream->interest == events && loop_io_is_added(&stream->io)) {
+    int fd = stream->io.fd;
+
+    stream->interest = events;
+    if (events == 0) {
+        loop_io_remove(&stream->io);
         return 0;
     }
-    stream->interest = events;
     if (!loop_io_is_added(&stream->io)) {
-        return loop_io_add(stream->loop, &stream->io, stream->io.fd, events, fd_ready);
+        return loop_io_add(stream->loop, &stream->io, fd, events, fd_ready);
     }
     return loop_io_modify(&stream->io, events);
 }
@@ -74,18 +78,10 @@ static const HttpStreamOps fd_ops = {
     .close = fd_close,
 };
 
-int http_stream_init_fd(HttpStream *stream, Loop *loop, int fd, HttpStreamFn fn)
+void http_stream_init_fd(HttpStream *stream, Loop *loop, int fd, HttpStreamFn fn)
 {
-    int r;
-
     *stream = (HttpStream){.ops = &fd_ops, .loop = loop, .fn = fn};
     stream->io.fd = fd;
-    r = fd_watch(stream, 0);
-    if (r < 0) {
-        stream->ops = NULL;
-        close(fd);
-    }
-    return r;
 }
 
 int http_stream_fd(const HttpStream *stream)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See app.h. Setting up and taking down; what happens in between is lifecycle.c's. */
+#include "router/app.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "http/listen.h"
+#include "http/url.h"
+#include "metrics/process.h"
+#include "router/cpus.h"
+#include "router/lifecycle.h"
+
+static Logger *new_logger(const RouterOptions *options, const char *name)
+{
+    Logger *log = logger_new(STDERR_FILENO, name, clock_system());
+
+    logger_set_level(log, (LogLevel)options->log_level);
+    logger_set_encoder(log, (LogEncoder)options->log_encoder);
+    logger_set_time(log, (LogTime)options->log_time);
+    return log;
+}
+
+static void fill_shared(App *app)
+{
+    const RouterOptions *options = app->options;
+
+    app->shared = (RouterShared){
+        .limits = {.response_header_ns = (uint64_t)options->response_header_timeout_ns,
+                   .proxy_ns = (uint64_t)options->proxy_timeout_ns,
+                   .resolve_ns = (uint64_t)options->resolve_wait_ns,
+                   .body_max = (uint64_t)options->body_max,
+                   .dial_retries = options->max_retries,
+                   .retry_min_ns = (uint64_t)options->retry_initial_ns,
+                   .retry_max_ns = (uint64_t)options->retry_max_ns},
+        .authz = {.token = options->auth_token},
+        .allow_loopback = options->allow_loopback,
+        .trust_pod_ip = options->trust_pod_ip,
+        .cluster_domain = options->cluster_domain,
+        .board = &app->board,
+        .dns = options->trust_pod_ip ? dns_new() : NULL,
+        .observe = &app->observe,
+        .log = app->log,
+    };
+}
+
+static int init_loop(App *app, Err *reterr)
+{
+    static const int signos[] = {SIGTERM, SIGINT, 0};
+    int r = loop_new(clock_system(), &app->loop);
+
+    r = r < 0 ? r : signals_init(&app->signals, app->loop, signos, lifecycle_on_signal);
+    r = r < 0 ? r : loop_wake_init(app->loop, &app->done, lifecycle_on_done);
+    return r < 0 ? err_set_errno(reterr, -r, "set up the event loop") : 0;
+}
+
+/* One listener for each worker on the same port; the first decides which one ":0" means. */
+static int open_listeners(App *app, Err *reterr)
+{
+    char fixed[128];
+    Str address = str_from(app->options->http_bind_address);
+    Str host;
+    uint16_t port;
+
+    for (size_t i = 0; i < app->n_workers; i++) {
+        int r = http_listen(address, true, &app->listeners[i], reterr);
+
+        if (r < 0) {
+            return r;
+        }
+        if (i == 0 && http_authority_split(address, &host, &port) == 0 && port == 0) {
+            bool v6 = str_find(host, ':') >= 0;
+            int n = snprintf(fixed, sizeof(fixed), "%s" STR_FMT "%s:%u", v6 ? "[" : "",
+                             STR_ARG(str_take(host, 64)), v6 ? "]" : "",
+                             http_listen_port(app->listeners[0]));
+
+            address = (Str){fixed, (size_t)n};
+        }
+    }
+    return 0;
+}
+
+static int init_kube(App *app, Err *reterr)
+{
+    KubeConfigSource source = {.path = app->options->kubeconfig};
+    KubeCurlOptions curl = {.user_agent = "sandbox-router", .log = app->log};
+    FeedConfig feed = {
+        .ns = app->options->cache_namespace[0] ? app->options->cache_namespace : NULL,
+        .board = &app->board,
+        .on_publish = lifecycle_on_publish,
+        .on_synced = lifecycle_on_synced,
+        .on_trouble = lifecycle_on_trouble,
+        .ctx = app,
+    };
+    int r = kube_config_load(&source, &app->kube_config, reterr);
+
+    if (r < 0) {
+        return err_wrap(reterr, "API server: ");
+    }
+    r = kube_curl_global_init();
+    if (r < 0) {
+        return err_set_errno(reterr, -r, "set up libcurl");
+    }
+    app->curl_ready = true;
+    r = kube_curl_new(app->loop, app->kube_config, &curl, &app->curl, reterr);
+    if (r < 0) {
+        return err_wrap(reterr, "API server: ");
+    }
+    rng_os_fill(&feed.seed, sizeof(feed.seed));
+    app->api = kube_api_new(app->loop, kube_curl_transport(app->curl), "sandbox-router");
+    feed.api = app->api;
+    app->feed = feed_new(&feed);
+    return 0;
+}
+
+static void init_workers(App *app)
+{
+    int64_t asked = app->options->workers;
+
+    app->n_workers = asked > 0 ? (size_t)asked : (size_t)cpus_available();
+    app->workers = xcalloc(app->n_workers, sizeof(Worker *));
+    app->listeners = xcalloc(app->n_workers, sizeof(int));
+    for (size_t i = 0; i < app->n_workers; i++) {
+        app->listeners[i] = -1;
+    }
+}
+
+int app_init(App *app, const RouterOptions *options, Err *reterr)
+{
+    int r;
+
+    *app = (App){.options = options};
+    app->log = new_logger(options, "sandbox-router");
+    app->access = options->access_log ? new_logger(options, "sandbox-router.access") : NULL;
+    app->registry = metrics_new();
+    observe_init(&app->observe, app->registry, app->access);
+    metrics_process_register(app->registry);
+    route_board_init(&app->board);
+    loop_timer_init(&app->timer, lifecycle_on_timer);
+    r = init_loop(app, reterr);
+    if (r < 0) {
+        return r;
+    }
+    init_workers(app);
+    fill_shared(app);
+    app->probes.not_ready = "starting";
+    r = probes_start(&app->probes, app->loop, app->registry, str_from(options->probe_bind_address),
+                     str_from(options->metrics_bind_address), reterr);
+    r = r < 0 ? r : open_listeners(app, reterr);
+    if (r == 0 && options->cache_enabled) {
+        r = init_kube(app, reterr);
+    }
+    return r;
+}
+
+static void free_kube(App *app)
+{
+    app->feed = feed_free(app->feed);
+    app->api = app->api ? kube_api_free(app->api) : NULL;
+    app->curl = app->curl ? kube_curl_free(app->curl) : NULL;
+    app->kube_config = kube_config_free(app->kube_config);
+    if (app->curl_ready) {
+        kube_curl_global_deinit();
+    }
+}
+
+void app_free(App *app)
+{
+    for (size_t i = 0; i < app->n_workers; i++) {
+        if (app->listeners[i] >= 0) {
+            close(app->listeners[i]);
+        }
+    }
+    free_kube(app);
+    probes_stop(&app->probes);
+    dns_free(app->shared.dns);
+    loop_timer_disarm(&app->timer);
+    loop_wake_deinit(&app->done);
+    if (loop_io_is_added(&app->signals.io)) {
+        signals_deinit(&app->signals);
+    }
+    route_board_deinit(&app->board);
+    loop_free(app->loop);
+    metrics_free(app->registry);
+    logger_free(app->access);
+    logger_free(app->log);
+    free(app->listeners);
+    free(app->workers);
+}

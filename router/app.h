@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The router as a whole, on the main thread: start, table, readiness, drain. */
+#include "base/signal.h"
+#include "kube/api.h"
+#include "kube/config.h"
+#include "kube/curl.h"
+#include "router/feed.h"
+#include "router/options.h"
+#include "router/probes.h"
+#include "router/worker.h"
+
+#define APP_SYNC_NS (60 * NS_PER_S) /* the first list of Pods may take this long */
+
+typedef struct App {
+    const RouterOptions *options;
+    Loop *loop;
+    Logger *log;
+    Logger *access;
+    Metrics *registry;
+    Observe observe;
+    RouteBoard board;
+    RouterShared shared;
+    Probes probes;
+    Signals signals;
+    LoopWake done;   /* a worker is drained */
+    LoopTimer timer; /* sync, then drain steps */
+    int stage;
+    int exit_code;
+
+    bool curl_ready;
+    KubeConfig *kube_config;
+    KubeCurl *curl;
+    KubeApi *api;
+    Feed *feed;
+
+    int *listeners;
+    Worker **workers;
+    size_t n_workers;
+    size_t n_started;
+    uint64_t drain_end_ns;
+} App;
+
+/* 0 or -errno with the reason; app_free() either way. */
+int app_init(App *app, const RouterOptions *options, Err *reterr);
+int app_run(App *app); /* exit code */
+void app_free(App *app);

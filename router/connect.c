@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a name to a connection: the table (or, in the profile that trusts clients, what the client
+ * says, then DNS), the pool, dialling with retries. Nothing of the request has been sent while an
+ * exchange is here, so trying again is always safe.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "router/exchange.h"
+#include "router/front.h"
+#include "router/rewrite.h"
+
+/* Builds what the sandbox gets to see and takes the raw head out of the client's buffer. */
+static int build_head(Exchange *x)
+{
+    Worker *worker = x->worker;
+    Front *front = x->front;
+    RewriteRequest options = {
+        .host = str_from(x->host), .peer = str_from(front->peer), .upgrade = x->upgrade};
+    Str raw = str_take(buf_str(&front->in), x->head_len);
+    int r;
+
+    if (!x->head_hot) { /* others have used the worker's head meanwhile: read ours again */
+        http_head_init(&worker->head);
+        r = http_request_parse(&worker->head, raw.ptr, raw.len);
+        if (r < 0) {
+            return r;
+        }
+    }
+    r = rewrite_request(&worker->head, &options, &worker->bufs, &x->head);
+    if (r == 0) {
+        buf_consume(&front->in, x->head_len);
+        x->head_raw = false;
+    }
+    return r;
+}
+
+static void resolved(Exchange *x, const Address *address, const char *source)
+{
+    exchange_leave_waiters(x);
+    x->target = *address;
+    x->target.port = x->routing.port;
+    x->source = source;
+    x->state = EXCHANGE_DIAL;
+    if (!x->host[0]) {
+        address_format(&x->target, x->host);
+    }
+    if (build_head(x) < 0) {
+        exchange_reply(x, 431, "Request head is too large.");
+    }
+}
+
+static void on_dns(void *ctx, int error, const Address *address)
+{
+    Exchange *x = ctx;
+
+    x->query = NULL;
+    x->dns_done = true;
+    x->dns_error = error;
+    if (error == 0) {
+        x->target = *address;
+    }
+    front_step(x->front);
+}
+
+static void resolve_dns(Exchange *x)
+{
+    char name[DNS_NAME_MAX + 1];
+    int n = snprintf(name, sizeof(name), "%s.%s.svc.%s", x->routing.id, x->routing.ns,
+                     x->worker->shared->cluster_domain);
+
+    if (x->dns_done && x->dns_error == 0) {
+        Address address = x->target;
+
+        snprintf(x->host, sizeof(x->host), "%s:%u", name, x->routing.port);
+        resolved(x, &address, "dns");
+    } else if (x->dns_done || n < 0 || n > DNS_NAME_MAX) {
+        exchange_bad_gateway(x, "dial");
+    } else if (!x->query) {
+        x->query = dns_query(x->worker->dns, str_from(name), on_dns, x);
+        if (!x->query) {
+            exchange_bad_gateway(x, "dial");
+        }
+    }
+}
+
+static void wait_for_table(Exchange *x)
+{
+    Worker *worker = x->worker;
+
+    if (list_node_is_linked(&x->waiter)) {
+        return;
+    }
+    if (worker->n_waiters >= WORKER_WAITERS_MAX) {
+        exchange_reply(x, 503, "Too many requests wait for unknown sandboxes.");
+        return;
+    }
+    list_push_back(&worker->waiters, &x->waiter);
+    worker->n_waiters++;
+}
+
+void exchange_resolve(Exchange *x)
+{
+    const RouterShared *shared = x->worker->shared;
+    const Route *route = NULL;
+
+    if (shared->trust_pod_ip && x->routing.pod_ip.set) {
+        resolved(x, &x->routing.pod_ip, "pod-ip");
+        return;
+    }
+    if (x->worker->table) {
+        route =
+            route_table_find(x->worker->table, routing_ns(&x->routing), routing_id(&x->routing));
+    }
+    if (route) {
+        x->known = true;
+        resolved(x, &route->address, "cache-name");
+    } else if (shared->trust_pod_ip) {
+        resolve_dns(x);
+    } else {
+        wait_for_table(x); /* exchange_deadline() ends it with 404 */
+    }
+}
+
+/* ---- dialling ---- */
+
+static bool may_repeat(const Exchange *x)
+{
+    return x->req.in == HTTP_BODY_NONE && http_method_is_idempotent(x->method);
+}
+
+void exchange_dial(Exchange *x)
+{
+    Upstreams *upstreams = &x->worker->upstreams;
+    uint64_t now = exchange_now(x);
+
+    if (!x->back) {
+        if (x->retry_ns > now) {
+            return;
+        }
+        if (x->attempts == 0 && !x->restarted) {
+            x->back = upstreams_take(upstreams, &x->target, !may_repeat(x));
+        }
+        if (!x->back) {
+            x->back = upstreams_dial(upstreams, &x->target);
+            x->back->out = x->unsent;
+            x->unsent = (Buf){0};
+            x->dial_ns = now + UPSTREAM_DIAL_NS;
+        }
+        x->back->exchange = x;
+        x->back->in_max = HTTP_HEAD_MAX + BUF_SIZE;
+    }
+    if (x->back->error) {
+        exchange_dial_failed(x, x->back->error);
+    } else if (x->back->connected) {
+        x->state = EXCHANGE_RELAY;
+        x->sent_ns = x->progress_ns = now;
+    }
+}
+
+void exchange_dial_failed(Exchange *x, int error)
+{
+    const RouterLimits *limits = &x->worker->shared->limits;
+    uint64_t delay = limits->retry_min_ns;
+
+    exchange_drop_back(x);
+    UNUSED(error);
+    if (x->attempts >= limits->dial_retries) {
+        exchange_bad_gateway(x, "dial");
+        return;
+    }
+    for (int i = 0; i < x->attempts && delay < limits->retry_max_ns; i++) {
+        delay *= 2;
+    }
+    x->attempts++;
+    x->retry_ns = exchange_now(x) + (delay < limits->retry_max_ns ? delay : limits->retry_max_ns);
+    observe_upstream_retry(x->worker->shared->observe,
+                           x->known ? routing_ns(&x->routing) : STR("-"));
+}
+
+bool exchange_restart(Exchange *x)
+{
+    Back *back = x->back;
+    bool untouched = x->head_sent == 0;
+
+    if (x->restarted || !back->reused || back->got_bytes || x->replied ||
+        (!untouched && !may_repeat(x))) {
+        return false;
+    }
+    x->unsent = back->out; /* body bytes taken from the client already */
+    back->out = (Buf){0};
+    exchange_drop_back(x);
+    x->restarted = true;
+    x->req_dead = false;
+    x->head_sent = 0;
+    x->state = EXCHANGE_DIAL;
+    return true;
+}

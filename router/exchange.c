@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a request: admission, replies of the router's own, time limits, the end. See exchange.h.
+ */
+#include "router/exchange.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/timefmt.h"
+#include "http/status.h"
+#include "router/front.h"
+
+uint64_t exchange_now(const Exchange *x)
+{
+    return loop_now(x->worker->loop);
+}
+
+static size_t copy_log(Str from, char *to, size_t max)
+{
+    size_t n = from.len < max ? from.len : max;
+
+    memcpy(to, from.ptr, n);
+    return n;
+}
+
+/* ---- replies of the router's own ---- */
+
+static void reply_bytes(Exchange *x, int status, Str body)
+{
+    BufPool *bufs = &x->worker->bufs;
+    Buf *out = &x->front->out;
+    char head[256];
+    int n = snprintf(
+        head, sizeof(head),
+        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s\r\n", status,
+        http_status_reason(status), body.len,
+        x->close    ? "Connection: close\r\n"
+        : x->minor0 ? "Connection: keep-alive\r\n"
+                    : "");
+
+    buf_append(bufs, out, (Str){head, (size_t)n});
+    if (x->method != HTTP_METHOD_HEAD) {
+        buf_append(bufs, out, body);
+        x->bytes_out = body.len;
+    }
+}
+
+static void reply_json(Exchange *x, int status, Str body)
+{
+    bool skip = x->req.in != HTTP_BODY_LENGTH || x->req.left <= EXCHANGE_SKIP_MAX;
+
+    exchange_leave_waiters(x);
+    exchange_drop_back(x);
+    if (x->head_raw) {
+        buf_consume(&x->front->in, x->head_len);
+        x->head_raw = false;
+    }
+    x->close |= !x->req.done && (x->expect || !skip);
+    x->close |= x->worker->draining;
+    x->status = status;
+    x->replied = true;
+    x->state = EXCHANGE_FLUSH;
+    x->progress_ns = exchange_now(x);
+    reply_bytes(x, status, body);
+}
+
+void exchange_reply(Exchange *x, int status, const char *detail)
+{
+    char body[400];
+    int n = snprintf(body, sizeof(body), "{\"detail\":\"%s\"}\n", detail);
+
+    reply_json(x, status, (Str){body, (size_t)n});
+}
+
+void exchange_bad_gateway(Exchange *x, const char *reason)
+{
+    char detail[160];
+
+    observe_upstream_error(x->worker->shared->observe,
+                           x->known ? routing_ns(&x->routing) : STR("-"), reason);
+    snprintf(detail, sizeof(detail), "Could not connect to the backend sandbox: %s", x->routing.id);
+    exchange_reply(x, 502, detail);
+}
+
+static void reply_timeout(Exchange *x)
+{
+    char duration[TIMEFMT_SIZE], detail[240];
+
+    observe_upstream_error(x->worker->shared->observe,
+                           x->known ? routing_ns(&x->routing) : STR("-"), "timeout");
+    timefmt_duration((int64_t)x->limit_ns, duration);
+    snprintf(detail, sizeof(detail), "Timed out waiting for the backend sandbox: %s (%s, %s)",
+             x->routing.id, x->limit_name, duration);
+    exchange_reply(x, 504, detail);
+}
+
+/* ---- admission ---- */
+
+static void choose_limit(Exchange *x)
+{
+    const RouterLimits *limits = &x->worker->shared->limits;
+
+    x->limit_ns = limits->response_header_ns;
+    x->limit_name = "--response-header-timeout";
+    if (x->routing.timeout_ns > 0) {
+        x->limit_ns = x->routing.timeout_ns;
+        x->limit_name = "X-Sandbox-Timeout";
+    }
+    if (x->limit_ns > limits->proxy_ns) {
+        x->limit_ns = limits->proxy_ns;
+        x->limit_name = "--proxy-timeout";
+    }
+}
+
+/* Headers, then authorization, then the size: the order clients see refusals in. */
+static void admit(Exchange *x, const HttpHead *head)
+{
+    const RouterShared *shared = x->worker->shared;
+    const char *detail;
+
+    if (str_eq(head->path, STR("/healthz"))) {
+        x->healthz = true;
+        reply_json(x, 200, STR("{\"status\":\"ok\"}\n"));
+        return;
+    }
+    if (routing_parse(head, shared->allow_loopback, &x->routing, &detail) < 0) {
+        exchange_reply(x, 400, detail);
+        return;
+    }
+    x->routed = true;
+    detail = authz_check(&shared->authz, head);
+    observe_authz(shared->observe, !detail);
+    if (detail) {
+        exchange_reply(x, 401, detail);
+        return;
+    }
+    if (shared->limits.body_max > 0 && head->content_length > shared->limits.body_max) {
+        exchange_reply(x, 413, "Request body is too large.");
+        return;
+    }
+    choose_limit(x);
+    x->resolve_ns = x->start_ns + shared->limits.resolve_ns;
+}
+
+Exchange *exchange_new(Front *front, size_t head_len)
+{
+    Exchange *x = xcalloc(1, sizeof(*x));
+    Worker *worker = front->worker;
+    const HttpHead *head = &worker->head;
+
+    x->front = front;
+    x->worker = worker;
+    x->source = "";
+    x->start_ns = x->sent_ns = x->progress_ns = loop_now(worker->loop);
+    x->method = head->method_id;
+    x->method_len = (uint8_t)copy_log(head->method, x->method_log, sizeof(x->method_log));
+    x->path_len = (uint16_t)copy_log(head->path, x->path_log, sizeof(x->path_log));
+    x->limit_ns = worker->shared->limits.proxy_ns;
+    atomic_fetch_add_explicit(&worker->shared->observe->inflight, 1, memory_order_relaxed);
+    if (head_len == 0) {
+        return x; /* there was no request: only a refusal follows */
+    }
+    Str agent = http_head_get(head, HTTP_TOKEN_USER_AGENT);
+
+    x->agent_len = agent.ptr ? (uint8_t)copy_log(agent, x->agent_log, sizeof(x->agent_log)) : 0;
+    x->minor0 = head->minor == 0;
+    x->close = !head->keep_alive;
+    x->expect = head->expect_continue;
+    x->upgrade = head->upgrade && head->body == HTTP_BODY_NONE;
+    x->head_len = head_len;
+    x->head_raw = x->head_hot = true;
+    body_init(&x->req, head->body, head->content_length, head->body == HTTP_BODY_CHUNKED,
+              worker->shared->limits.body_max);
+    admit(x, head);
+    return x;
+}
+
+/* ---- the end ---- */
+
+void exchange_drop_back(Exchange *x)
+{
+    if (x->back) {
+        back_close(TAKE(x->back));
+    }
+}
+
+void exchange_leave_waiters(Exchange *x)
+{
+    if (list_node_is_linked(&x->waiter)) {
+        list_remove(&x->waiter);
+        x->worker->n_waiters--;
+    }
+    if (x->query) {
+        dns_cancel(TAKE(x->query));
+    }
+}
+
+void exchange_free(Exchange *x)
+{
+    Observe *observe = x->worker->shared->observe;
+    ObserveRequest request = {
+        .method_id = x->method,
+        .method = {x->method_log, x->method_len},
+        .path = {x->path_log, x->path_len},
+        .status = x->replied ? x->status : EXCHANGE_CLIENT_ABORT,
+        .duration_ns = exchange_now(x) - x->start_ns,
+        .client_ip = str_from(x->front->peer),
+        .sandbox_id = x->routed ? routing_id(&x->routing) : STR(""),
+        .sandbox_namespace = x->routed ? routing_ns(&x->routing) : STR(""),
+        .known = x->known,
+        .quiet = x->healthz,
+        .bytes_out = x->bytes_out + x->res.total,
+        .user_agent = {x->agent_log, x->agent_len},
+        .source = x->source,
+    };
+
+    if (x->status == 101) {
+        atomic_fetch_sub_explicit(&observe->upgrades, 1, memory_order_relaxed);
+    }
+    atomic_fetch_sub_explicit(&observe->inflight, 1, memory_order_relaxed);
+    observe_request(observe, &request);
+    exchange_leave_waiters(x);
+    exchange_drop_back(x);
+    buf_release(&x->worker->bufs, &x->head);
+    buf_release(&x->worker->bufs, &x->unsent);
+    free(x);
+}
+
+/* ---- time ---- */
+
+uint64_t exchange_deadline(const Exchange *x)
+{
+    uint64_t answer = x->sent_ns + x->limit_ns;
+
+    switch (x->state) {
+    case EXCHANGE_RESOLVE:
+        return x->query || x->resolve_ns > answer ? answer : x->resolve_ns;
+    case EXCHANGE_DIAL: {
+        uint64_t step = x->back ? x->dial_ns : x->retry_ns;
+
+        return step < answer ? step : answer;
+    }
+    case EXCHANGE_RELAY:
+        return x->replied ? x->progress_ns + x->worker->shared->limits.proxy_ns : answer;
+    case EXCHANGE_TUNNEL:
+        return LOOP_NEVER;
+    default:
+        return x->progress_ns + x->worker->shared->limits.proxy_ns;
+    }
+}
+
+static void reply_unknown(Exchange *x)
+{
+    char detail[200];
+
+    snprintf(detail, sizeof(detail), "Sandbox %s/%s is not known.", x->routing.ns, x->routing.id);
+    exchange_reply(x, 404, detail);
+}
+
+/* The deadline has passed. False: the client's connection must be cut. */
+static bool expire(Exchange *x)
+{
+    bool late = exchange_now(x) >= x->sent_ns + x->limit_ns;
+    bool client_is_slow = x->state == EXCHANGE_RELAY && !x->req.done &&
+                          buf_len(&x->back->out) == 0 && x->head_sent == buf_len(&x->head);
+
+    if (x->state == EXCHANGE_FLUSH || x->replied) {
+        return false;
+    }
+    if (client_is_slow) {
+        x->close = true;
+        exchange_reply(x, 408, "The request body did not arrive in time.");
+    } else if (late) {
+        reply_timeout(x);
+    } else if (x->state == EXCHANGE_RESOLVE) {
+        reply_unknown(x);
+    } else if (x->back) {
+        exchange_dial_failed(x, -ETIMEDOUT);
+    }
+    return true;
+}
+
+/* ---- driving ---- */
+
+bool exchange_ends_with_client(const Exchange *x)
+{
+    return x->state == EXCHANGE_RESOLVE || x->state == EXCHANGE_DIAL || x->state == EXCHANGE_RELAY;
+}
+
+/* The reply is complete here; a short rest of the request is read so that the connection can live.
+ */
+static ExchangeOutcome flush(Exchange *x)
+{
+    Front *front = x->front;
+
+    if (!front_flush(front)) {
+        return EXCHANGE_ABORT;
+    }
+    if (!x->req.done && !x->close) {
+        x->req.discard = true;
+        x->close |= body_move(&x->req, &x->worker->bufs, &front->in, &front->out) < 0;
+        x->close |= x->req.total > EXCHANGE_SKIP_MAX || front->eof;
+    }
+    if (buf_len(&front->out) > 0 || (!x->req.done && !x->close)) {
+        return EXCHANGE_PENDING;
+    }
+    return x->close || x->worker->draining ? EXCHANGE_CLOSE : EXCHANGE_DONE;
+}
+
+static ExchangeOutcome run_state(Exchange *x)
+{
+    switch (x->state) {
+    case EXCHANGE_RESOLVE:
+        exchange_resolve(x);
+        return EXCHANGE_PENDING;
+    case EXCHANGE_DIAL:
+        exchange_dial(x);
+        return EXCHANGE_PENDING;
+    case EXCHANGE_RELAY:
+        return exchange_relay(x);
+    case EXCHANGE_TUNNEL:
+        return exchange_tunnel(x);
+    default:
+        return flush(x);
+    }
+}
+
+ExchangeOutcome exchange_run(Exchange *x)
+{
+    ExchangeOutcome outcome = EXCHANGE_PENDING;
+    ExchangeState before;
+
+    if (x->front->eof && exchange_ends_with_client(x)) {
+        return EXCHANGE_ABORT;
+    }
+    if (exchange_now(x) >= exchange_deadline(x) && !expire(x)) {
+        return EXCHANGE_ABORT;
+    }
+    do {
+        before = x->state;
+        outcome = run_state(x);
+    } while (outcome == EXCHANGE_PENDING && x->state != before);
+    x->head_hot = false;
+    return outcome;
+}
+
+void exchange_watch(Exchange *x)
+{
+    if (x->back) {
+        bool unsent = x->state == EXCHANGE_DIAL || x->head_sent < buf_len(&x->head) ||
+                      buf_len(&x->back->out) > 0;
+
+        back_watch(x->back, unsent && !x->req_dead);
+    }
+}
+
+void exchange_back_event(Back *back)
+{
+    Exchange *x = back->exchange;
+
+    front_step(x->front);
+}

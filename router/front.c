@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See front.h. */
+#include "router/front.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static uint64_t front_now(const Front *front)
+{
+    return loop_now(front->worker->loop);
+}
+
+static void front_destroy(Front *front)
+{
+    Worker *worker = front->worker;
+
+    if (front->exchange) {
+        exchange_free(TAKE(front->exchange));
+    }
+    loop_timer_disarm(&front->timer);
+    http_stream_close(&front->stream);
+    buf_release(&worker->bufs, &front->in);
+    buf_release(&worker->bufs, &front->out);
+    list_remove(&front->node);
+    worker->n_fronts--;
+    free(front);
+}
+
+bool front_is_idle(const Front *front)
+{
+    return !front->exchange && buf_len(&front->in) == 0 && buf_len(&front->out) == 0;
+}
+
+/* ---- bytes ---- */
+
+static bool front_has_room(const Front *front)
+{
+    size_t len = buf_len(&front->in);
+
+    if (front->exchange || front->lingering) {
+        return len < BUF_SIZE;
+    }
+    return len < HTTP_HEAD_MAX + BUF_SIZE;
+}
+
+static void front_read(Front *front)
+{
+    ssize_t n;
+
+    if (front->eof || !front_has_room(front)) {
+        return;
+    }
+    if (buf_reserve(&front->worker->bufs, &front->in, front->exchange ? 1 : FRONT_ROOM_MIN) < 0) {
+        front->dead = true;
+        return;
+    }
+    if (!front->exchange && !front->lingering && buf_len(&front->in) == 0) {
+        front->since_ns = front_now(front);
+    }
+    n = http_stream_read(&front->stream, buf_tail(&front->in), front->in.cap - front->in.end);
+    if (n > 0) {
+        buf_added(&front->in, (size_t)n);
+    } else if (n == 0) {
+        front->eof = true;
+    } else if (n != -EAGAIN) {
+        front->dead = true;
+    }
+}
+
+bool front_flush(Front *front)
+{
+    while (buf_len(&front->out) > 0) {
+        Str bytes = buf_str(&front->out);
+        struct iovec iov = {(void *)(uintptr_t)bytes.ptr, bytes.len};
+        ssize_t n = http_stream_write(&front->stream, &iov, 1);
+
+        if (n == -EAGAIN) {
+            return true;
+        }
+        if (n < 0) {
+            return false;
+        }
+        buf_consume(&front->out, (size_t)n);
+        if (front->exchange) {
+            front->exchange->progress_ns = front_now(front);
+        } else {
+            front->since_ns = front_now(front);
+        }
+    }
+    buf_trim(&front->worker->bufs, &front->out);
+    return true;
+}
+
+/* ---- heads ---- */
+
+/* An answer to something that is no request: no exchange, no routing, the connection ends. */
+static void front_refuse(Front *front, int status, const char *detail)
+{
+    HttpHead *head = &front->worker->head;
+
+    http_head_init(head);
+    head->method = STR("-");
+    head->path = STR("-");
+    front->exchange = exchange_new(front, 0);
+    front->exchange->close = true;
+    exchange_reply(front->exchange, status, detail);
+}
+
+/* True: something moved. */
+static bool front_next_head(Front *front)
+{
+    HttpHead *head = &front->worker->head;
+    Str bytes = buf_str(&front->in);
+    int n;
+
+    if (bytes.len == 0) {
+        buf_trim(&front->worker->bufs, &front->in);
+        front->dead |= front->eof;
+        return false;
+    }
+    http_head_init(head);
+    n = http_request_parse(head, bytes.ptr, bytes.len);
+    if (n < 0) {
+        front_refuse(front, http_parse_status(n), head->error);
+        return true;
+    }
+    if (n == 0) {
+        front->dead |= front->eof;
+        return false;
+    }
+    front->fresh = false;
+    front->exchange = exchange_new(front, (size_t)n);
+    return true;
+}
+
+static void front_linger(Front *front)
+{
+    front->lingering = true;
+    front->since_ns = front_now(front);
+    buf_release(&front->worker->bufs, &front->in);
+    http_stream_shutdown(&front->stream);
+}
+
+static void front_exchange_over(Front *front, ExchangeOutcome outcome)
+{
+    Exchange *x = TAKE(front->exchange);
+    bool unread = !x->req.done || buf_len(&front->in) > 0;
+
+    exchange_free(x);
+    front->since_ns = front_now(front);
+    if (outcome == EXCHANGE_ABORT || (front->eof && buf_len(&front->in) == 0)) {
+        front->dead = true;
+    } else if (outcome == EXCHANGE_CLOSE || front->eof) {
+        if (unread && !front->eof) {
+            front_linger(front); /* closing over unread bytes would reset what was just sent */
+        } else {
+            front->dead = true;
+        }
+    }
+}
+
+static bool front_advance(Front *front)
+{
+    if (front->lingering) {
+        buf_release(&front->worker->bufs, &front->in);
+        front->dead |= front->eof;
+        return false;
+    }
+    if (!front->exchange) {
+        return front_next_head(front);
+    }
+    ExchangeOutcome outcome = exchange_run(front->exchange);
+
+    if (outcome == EXCHANGE_PENDING) {
+        return false;
+    }
+    front_exchange_over(front, outcome);
+    return true;
+}
+
+/* ---- time ---- */
+
+static uint64_t front_deadline(const Front *front)
+{
+    if (front->exchange) {
+        return exchange_deadline(front->exchange);
+    }
+    if (front->lingering) {
+        return front->since_ns + FRONT_LINGER_NS;
+    }
+    if (buf_len(&front->in) > 0 || front->fresh) {
+        return front->since_ns + FRONT_HEAD_NS;
+    }
+    return front->since_ns + FRONT_IDLE_NS;
+}
+
+/*
+ * The timer is moved only when it would fire too late. One that fires early finds out and is armed
+ * anew, so a busy connection touches the heap once in a while and not with each request.
+ */
+static void front_schedule(Front *front)
+{
+    uint64_t deadline = front_deadline(front);
+
+    if (deadline == LOOP_NEVER) {
+        return;
+    }
+    if (!loop_timer_is_armed(&front->timer) || deadline < front->timer_ns) {
+        front->timer_ns = deadline;
+        loop_timer_arm(front->worker->loop, &front->timer, deadline);
+    }
+}
+
+static void front_timeout(LoopTimer *timer)
+{
+    Front *front = container_of(timer, Front, timer);
+
+    if (!front->exchange && front_now(front) >= front_deadline(front)) {
+        if (buf_len(&front->in) > 0 && !front->lingering) {
+            front_refuse(front, 408, "The request head did not arrive in time.");
+        } else {
+            front->dead = true;
+        }
+    }
+    front_step(front);
+}
+
+/* ---- driving ---- */
+
+static void front_watch(Front *front)
+{
+    uint32_t events = buf_len(&front->out) > 0 ? EPOLLOUT : 0;
+
+    if (!front->eof && front_has_room(front)) {
+        events |= EPOLLIN;
+    } else if (!front->eof && front->exchange && exchange_ends_with_client(front->exchange)) {
+        events |= EPOLLRDHUP;
+    }
+    if (http_stream_watch(&front->stream, events) < 0) {
+        front->dead = true;
+    }
+}
+
+void front_step(Front *front)
+{
+    while (!front->dead && front_advance(front)) {
+    }
+    if (!front->dead && front->worker->draining && front_is_idle(front) && !front->lingering) {
+        /* While the listener is still open, a new connection may say what it wants. */
+        front->dead = !front->fresh || !loop_io_is_added(&front->worker->acceptor.io);
+    }
+    if (!front->dead) {
+        if (front->exchange) {
+            exchange_watch(front->exchange);
+        }
+        front_watch(front);
+        front_schedule(front);
+    }
+    if (front->dead) {
+        front_destroy(front);
+    }
+}
+
+void front_kill(Front *front)
+{
+    front_destroy(front);
+}
+
+static void front_ready(HttpStream *stream, uint32_t events)
+{
+    Front *front = container_of(stream, Front, stream);
+
+    if (events & EPOLLIN) {
+        front_read(front);
+    } else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+        front->eof = true;
+        front->dead |= (events & (EPOLLHUP | EPOLLERR)) != 0;
+    }
+    front_step(front);
+}
+
+void front_accept(Worker *worker, int fd, const char *peer)
+{
+    Front *front = xcalloc(1, sizeof(*front));
+
+    front->worker = worker;
+    front->fresh = true;
+    front->since_ns = loop_now(worker->loop);
+    memcpy(front->peer, peer, strlen(peer) + 1);
+    loop_timer_init(&front->timer, front_timeout);
+    http_stream_init_fd(&front->stream, worker->loop, fd, front_ready);
+    list_push_back(&worker->fronts, &front->node);
+    worker->n_fronts++;
+    front_step(front);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See observe.h. */
+#include "router/observe.h"
+
+#include <stdio.h>
+
+#include "base/version.h"
+
+static const char *const request_labels[] = {"method", "code", "sandbox_namespace", NULL};
+static const char *const ns_labels[] = {"sandbox_namespace", NULL};
+static const char *const error_labels[] = {"sandbox_namespace", "reason", NULL};
+static const char *const authz_labels[] = {"sandbox_namespace", "decision", NULL};
+static const char *const outcome_labels[] = {"outcome", NULL};
+static const char *const build_labels[] = {"git_version", "git_commit", "build_date", "go_version",
+                                           "compiler",    "platform",   NULL};
+
+static const double duration_buckets[] = {.005, .01, .025, .05, .1, .25, .5,
+                                          1,    2.5, 5,    10,  30, 60,  180};
+
+#define NO_NAMESPACE STR("-")
+
+static void collect_inflight(MetricSink *sink, void *ctx)
+{
+    Observe *observe = ctx;
+
+    metric_emit(sink, NULL, (double)atomic_load(&observe->inflight));
+}
+
+static void collect_upgrades(MetricSink *sink, void *ctx)
+{
+    Observe *observe = ctx;
+
+    metric_emit(sink, NULL, (double)atomic_load(&observe->upgrades));
+}
+
+static void collect_routes(MetricSink *sink, void *ctx)
+{
+    Observe *observe = ctx;
+
+    metric_emit(sink, NULL, (double)atomic_load(&observe->routes));
+}
+
+static CounterFamily *counter(Metrics *metrics, const char *name, const char *help,
+                              const char *const *labels)
+{
+    MetricSpec spec = {
+        .name = name, .help = help, .labels = labels, .series_max = OBSERVE_NAMESPACES_MAX};
+
+    return metrics_counter(metrics, &spec);
+}
+
+static void register_gauges(Observe *observe)
+{
+    MetricSpec inflight = {.name = "sandbox_router_inflight_requests",
+                           .help = "Requests being proxied now."};
+    MetricSpec upgrades = {.name = "sandbox_router_open_upgrades",
+                           .help = "Upgraded connections (WebSockets and others) open now."};
+    MetricSpec routes = {.name = "sandbox_router_routes",
+                         .help = "Sandboxes that can be reached by name."};
+    MetricSpec build = {.name = "sandbox_router_build_info",
+                        .help = "Build of this router; always 1.",
+                        .labels = build_labels};
+    Str values[] = {
+        str_from(version_string()),   str_from(version_commit()),  STR("unknown"), STR(""),
+        str_from(version_compiler()), str_from(version_platform())};
+
+    metrics_collect(observe->metrics, METRIC_GAUGE, &inflight, collect_inflight, observe);
+    metrics_collect(observe->metrics, METRIC_GAUGE, &upgrades, collect_upgrades, observe);
+    metrics_collect(observe->metrics, METRIC_GAUGE, &routes, collect_routes, observe);
+    gauge_set(gauge_series(metrics_gauge(observe->metrics, &build), values), 1);
+}
+
+void observe_init(Observe *observe, Metrics *metrics, Logger *access)
+{
+    MetricSpec duration = {.name = "sandbox_router_request_duration_seconds",
+                           .help = "Time from the request's head to the end of the reply.",
+                           .labels = request_labels,
+                           .series_max = OBSERVE_NAMESPACES_MAX,
+                           .buckets = duration_buckets,
+                           .n_buckets = ARRAY_LEN(duration_buckets)};
+
+    *observe = (Observe){.metrics = metrics, .access = access};
+    observe->requests =
+        counter(metrics, "sandbox_router_requests_total",
+                "Requests answered, by method, status code and namespace.", request_labels);
+    observe->duration = metrics_histogram(metrics, &duration);
+    observe->upstream_errors = counter(metrics, "sandbox_router_upstream_errors_total",
+                                       "Requests that failed at the sandbox.", error_labels);
+    observe->upstream_retries = counter(metrics, "sandbox_router_upstream_retries_total",
+                                        "Attempts to connect after a failed one.", ns_labels);
+    observe->invalidations =
+        counter(metrics, "sandbox_router_cache_invalidations_total",
+                "Addresses taken out of the table because the host was dead.", ns_labels);
+    observe->authz = counter(metrics, "sandbox_router_authz_decisions_total",
+                             "Decisions about who may call.", authz_labels);
+    observe->cert_reloads = counter(metrics, "sandbox_router_cert_reloads_total",
+                                    "Reloads of the serving certificate.", outcome_labels);
+    register_gauges(observe);
+}
+
+static void log_request(Observe *observe, const ObserveRequest *request)
+{
+    LOG_INFO(observe->access, "request", F_STR("method", request->method),
+             F_STR("path", request->path), F_I64("status", request->status),
+             F_F64("duration_ms", (double)(request->duration_ns / NS_PER_US) / 1000),
+             F_STR("client_ip", request->client_ip), F_STR("sandbox_id", request->sandbox_id),
+             F_STR("sandbox_namespace", request->sandbox_namespace),
+             F_I64("bytes_out", request->bytes_out), F_STR("user_agent", request->user_agent),
+             F_CSTR("source", request->source));
+}
+
+void observe_request(Observe *observe, const ObserveRequest *request)
+{
+    char code[12];
+    int n = snprintf(code, sizeof(code), "%d", request->status);
+    Str values[] = {http_method_name(request->method_id),
+                    {code, (size_t)n},
+                    request->known ? request->sandbox_namespace : NO_NAMESPACE};
+
+    counter_inc(counter_series(observe->requests, values));
+    histogram_observe(histogram_series(observe->duration, values),
+                      (double)request->duration_ns / (double)NS_PER_S);
+    if (!request->quiet) {
+        log_request(observe, request);
+    }
+}
+
+void observe_upstream_error(Observe *observe, Str ns, const char *reason)
+{
+    counter_inc(counter_with(observe->upstream_errors, ns, str_from(reason)));
+}
+
+void observe_upstream_retry(Observe *observe, Str ns)
+{
+    counter_inc(counter_with(observe->upstream_retries, ns));
+}
+
+void observe_invalidation(Observe *observe, Str ns)
+{
+    counter_inc(counter_with(observe->invalidations, ns));
+}
+
+void observe_authz(Observe *observe, bool allowed)
+{
+    counter_inc(counter_with(observe->authz, NO_NAMESPACE, allowed ? STR("allow") : STR("deny")));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Command line, environment and configuration file of sandbox-router, read once at start.
+ * Precedence: command line, file, environment, default. Everything that is wrong here ends the
+ * program with 2.
+ *
+ * Profiles. With a table (the normal one) targets come from the Pods the API server knows. Without
+ * (--trust-pod-ip-header with --cache-enabled=false, or only the environment variables of the
+ * Python router) they come from the client and from DNS, and no API access is needed.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/opts.h"
+#include "json/jx.h"
+
+typedef enum AuthzMode {
+    AUTHZ_NONE_GIVEN,
+    AUTHZ_ALLOW_ALL,
+    AUTHZ_TOKENREVIEW,
+    AUTHZ_SCOPED_TOKEN,
+} AuthzMode;
+
+typedef struct RouterOptions {
+    bool version;
+    bool help;
+    const char *http_bind_address;
+    const char *https_bind_address;
+    const char *metrics_bind_address; /* "" or "0" = off */
+    const char *probe_bind_address;
+    const char *cluster_domain;
+    int64_t proxy_timeout_ns;
+    int64_t response_header_timeout_ns;
+    int64_t shutdown_timeout_ns;
+    int64_t shutdown_delay_ns;
+    int64_t body_max;
+    bool allow_loopback;
+    int64_t max_retries;
+    int64_t retry_initial_ns;
+    int64_t retry_max_ns;
+    int authz_mode; /* AuthzMode */
+    bool cache_enabled;
+    const char *cache_namespace;
+    const char *kubeconfig;
+    bool access_log;
+    const char *config;
+    int64_t resolve_wait_ns;
+    bool trust_pod_ip;
+    int64_t workers; /* 0 = what the machine gives */
+    int log_level;
+    const char *zap_log_level;
+    int log_encoder;
+    int log_time;
+    bool zap_devel;
+    const char *auth_token; /* ROUTER_AUTH_TOKEN, NULL = none */
+
+    const char *mtls_mode;
+    struct {
+        bool flag;
+        int64_t number;
+        const char *text;
+    } inert;
+    bool tracing_asked; /* a flag that has no effect here was given */
+    json_t *file;       /* owns the strings that came from the configuration file */
+} RouterOptions;
+
+/* env: NULL = getenv. -EINVAL with a text that names the flag. */
+int options_load(int argc, char **argv, const char *(*env)(const char *), RouterOptions *ret,
+                 Err *reterr);
+void options_free(RouterOptions *options);
+void options_usage(FILE *out);

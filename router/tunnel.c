@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After 101 the two connections are one opaque pipe: bytes both ways, one block of buffer a
+ * direction, a FIN passed on when everything before it was. No idle limit: whoever speaks the other
+ * protocol has its own; dead peers are found by TCP keep-alive.
+ */
+#include <errno.h>
+
+#include "router/exchange.h"
+#include "router/front.h"
+
+/* Client to sandbox. False: the sandbox is gone. */
+static bool pump_up(Exchange *x, bool *ret_moved)
+{
+    Front *front = x->front;
+    size_t before = buf_len(&front->in);
+
+    body_move(&x->req, &x->worker->bufs, &front->in, &x->back->out);
+    *ret_moved |= before != buf_len(&front->in);
+    buf_trim(&x->worker->bufs, &front->in);
+    if (buf_len(&x->back->out) > 0) {
+        *ret_moved |= exchange_flush_back(x);
+    }
+    if (front->eof && !x->back_shut && buf_len(&front->in) == 0 && buf_len(&x->back->out) == 0) {
+        x->back_shut = true;
+        http_stream_shutdown(&x->back->stream);
+    }
+    return !x->req_dead;
+}
+
+/* Sandbox to client. False: the client is gone. */
+static bool pump_down(Exchange *x, bool *ret_moved)
+{
+    Front *front = x->front;
+    size_t before = buf_len(&x->back->in);
+
+    body_move(&x->res, &x->worker->bufs, &x->back->in, &front->out);
+    *ret_moved |= before != buf_len(&x->back->in);
+    buf_trim(&x->worker->bufs, &x->back->in);
+    if (!front_flush(front)) {
+        return false;
+    }
+    if (x->back->eof && !x->front_shut && buf_len(&x->back->in) == 0 && buf_len(&front->out) == 0) {
+        x->front_shut = true;
+        http_stream_shutdown(&front->stream);
+    }
+    return true;
+}
+
+ExchangeOutcome exchange_tunnel(Exchange *x)
+{
+    bool moved = true;
+
+    while (moved) {
+        moved = false;
+        if (!pump_down(x, &moved) || !pump_up(x, &moved)) {
+            return EXCHANGE_ABORT;
+        }
+    }
+    if (x->back->error && buf_len(&x->back->in) == 0) {
+        return EXCHANGE_ABORT;
+    }
+    return x->front_shut && x->back_shut ? EXCHANGE_CLOSE : EXCHANGE_PENDING;
+}

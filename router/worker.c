@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See worker.h. */
+#include "router/worker.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "router/front.h"
+
+static const char too_many[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+                               "Content-Length: 0\r\n\r\n";
+
+static void on_accept(HttpAcceptor *acceptor, int fd, const char *peer)
+{
+    Worker *worker = container_of(acceptor, Worker, acceptor);
+
+    if (worker->n_fronts >= WORKER_CONNS_MAX) {
+        ssize_t n = send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL);
+
+        UNUSED(n); /* best effort: the connection ends either way */
+        close(fd);
+        return;
+    }
+    front_accept(worker, fd, peer);
+}
+
+/* Everything that waits for a name looks again. */
+static void take_table(Worker *worker)
+{
+    RouteTable *table = route_board_get(worker->shared->board);
+
+    route_table_unref(worker->table);
+    worker->table = table;
+    list_foreach (&worker->waiters, node) {
+        Exchange *x = list_entry(node, Exchange, waiter);
+
+        if (table && route_table_find(table, routing_ns(&x->routing), routing_id(&x->routing))) {
+            front_step(x->front);
+        }
+    }
+}
+
+static void close_idle(Worker *worker)
+{
+    worker->draining = true;
+    upstreams_close_idle(&worker->upstreams);
+    list_foreach (&worker->fronts, node) {
+        Front *front = list_entry(node, Front, node);
+
+        if (front_is_idle(front) && !front->fresh) {
+            front_kill(front);
+        }
+    }
+}
+
+static void finish_if_drained(Worker *worker)
+{
+    if (worker->draining && !loop_io_is_added(&worker->acceptor.io) && worker->n_fronts == 0) {
+        atomic_store(&worker->drained, true);
+        loop_wake_signal(worker->done);
+    }
+}
+
+static void on_wake(LoopWake *wake)
+{
+    Worker *worker = container_of(wake, Worker, wake);
+    int command = atomic_load(&worker->command);
+
+    take_table(worker);
+    if (command >= WORKER_CLOSE_IDLE && !worker->draining) {
+        close_idle(worker);
+    }
+    if (command >= WORKER_DRAIN) {
+        http_acceptor_stop(&worker->acceptor);
+        list_foreach (&worker->fronts, node) {
+            Front *front = list_entry(node, Front, node);
+
+            if (command == WORKER_STOP || front_is_idle(front)) {
+                front_kill(front);
+            }
+        }
+    }
+    finish_if_drained(worker);
+}
+
+static void *worker_main(void *arg)
+{
+    Worker *worker = arg;
+
+    while (!atomic_load(&worker->drained)) {
+        int r = loop_step(worker->loop, LOOP_NEVER);
+
+        CHECK(r == 0); /* epoll_wait fails only when the program is wrong */
+        finish_if_drained(worker);
+    }
+    return NULL;
+}
+
+static void worker_free(Worker *worker)
+{
+    http_acceptor_stop(&worker->acceptor);
+    upstreams_deinit(&worker->upstreams);
+    worker->dns = dns_inbox_free(worker->dns);
+    loop_wake_deinit(&worker->wake);
+    route_table_unref(worker->table);
+    buf_pool_deinit(&worker->bufs);
+    loop_free(worker->loop);
+    free(worker);
+}
+
+/* Accepted sockets inherit these from the listener. */
+static void set_keepalive(int fd)
+{
+    const int on = 1, idle_s = 30;
+
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+}
+
+/* A thread with all signals blocked: they are the main thread's. */
+static int start_thread(Worker *worker)
+{
+    sigset_t all, old;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    r = pthread_create(&worker->thread, NULL, worker_main, worker);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return -r;
+}
+
+int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Worker **ret_worker,
+                 Err *reterr)
+{
+    Worker *worker = xcalloc(1, sizeof(*worker));
+    int r;
+
+    worker->shared = shared;
+    worker->done = done;
+    list_init(&worker->fronts);
+    list_init(&worker->waiters);
+    r = loop_new(clock_system(), &worker->loop);
+    if (r < 0) {
+        close(listen_fd);
+        free(worker);
+        return err_set_errno(reterr, -r, "start a worker");
+    }
+    upstreams_init(&worker->upstreams, worker->loop, &worker->bufs, exchange_back_event);
+    set_keepalive(listen_fd);
+    r = http_acceptor_start(&worker->acceptor, worker->loop, listen_fd, on_accept);
+    r = r < 0 ? r : loop_wake_init(worker->loop, &worker->wake, on_wake);
+    if (r == 0) {
+        worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;
+        worker->table = route_board_get(shared->board);
+        r = start_thread(worker);
+    }
+    if (r < 0) {
+        worker_free(worker);
+        return err_set_errno(reterr, -r, "start a worker");
+    }
+    *ret_worker = worker;
+    return 0;
+}
+
+void worker_command(Worker *worker, int command)
+{
+    atomic_store(&worker->command, command);
+    loop_wake_signal(&worker->wake);
+}
+
+void worker_wake(Worker *worker)
+{
+    loop_wake_signal(&worker->wake);
+}
+
+void worker_join(Worker *worker)
+{
+    pthread_join(worker->thread, NULL);
+    worker_free(worker);
+}
