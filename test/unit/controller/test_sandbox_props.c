@@ -7,7 +7,7 @@
 #include "test/harness/t.h"
 #include "test/unit/controller/props.h"
 
-#define SEEDS 3000
+#define SEEDS 1200
 
 static bool one_in(Rng *rng, unsigned n)
 {
