@@ -99,11 +99,27 @@ static void pod_metadata_want(json_t **patch, const KubeObj *member, const json_
     }
 }
 
+static bool is_still_the_pools(const KubeObj *sandbox, const KubeObj *claim)
+{
+    return !kube_obj_controlled_by(sandbox, claim->uid) ||
+           kube_obj_label(sandbox, STR(LABEL_WARM_POOL_SANDBOX)).ptr;
+}
+
+bool claim_sandbox_is_warm(const KubeObj *sandbox, const KubeObj *claim)
+{
+    Str launch = kube_obj_label(sandbox, STR(LABEL_LAUNCH_TYPE));
+
+    if (is_still_the_pools(sandbox, claim)) {
+        return true;
+    }
+    return launch.len > 0 ? str_eq(launch, STR(LAUNCH_TYPE_WARM))
+                          : !str_eq(sandbox->name, claim->name);
+}
+
 json_t *claim_sandbox_patch(const KubeObj *member, const KubeObj *claim, const TemplateFacts *facts,
                             const json_t *pod_metadata)
 {
-    bool adopted = !kube_obj_controlled_by(member, claim->uid) ||
-                   kube_obj_label(member, STR(LABEL_WARM_POOL_SANDBOX)).ptr;
+    bool adopted = is_still_the_pools(member, claim);
     Str launch = kube_obj_label(member, STR(LABEL_LAUNCH_TYPE));
     json_t *patch = NULL;
 
@@ -111,10 +127,9 @@ json_t *claim_sandbox_patch(const KubeObj *member, const KubeObj *claim, const T
     for (size_t i = 0; i < ARRAY_LEN(pool_labels); i++) {
         label_want(&patch, member, pool_labels[i], STR_NULL);
     }
-    if (adopted) {
-        launch = STR(LAUNCH_TYPE_WARM);
-    } else if (launch.len == 0) {
-        launch = str_eq(member->name, claim->name) ? STR(LAUNCH_TYPE_COLD) : STR(LAUNCH_TYPE_WARM);
+    if (adopted || launch.len == 0) {
+        launch =
+            claim_sandbox_is_warm(member, claim) ? STR(LAUNCH_TYPE_WARM) : STR(LAUNCH_TYPE_COLD);
     }
     label_want(&patch, member, LABEL_LAUNCH_TYPE, launch);
     label_want(&patch, member, LABEL_CLAIM_UID, claim->uid);

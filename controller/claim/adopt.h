@@ -16,6 +16,9 @@
 int claim_pod_metadata(const TemplateFacts *facts, const json_t *additional, const json_t *current,
                        Arena *arena, json_t **ret, ClaimFault *ret_fault);
 
+/* Whether the claim's Sandbox came out of a pool: what its launch-type label says, or will say. */
+bool claim_sandbox_is_warm(const KubeObj *sandbox, const KubeObj *claim);
+
 /*
  * The patch that makes `member` the claim's: one owner reference to the claim, the pool's labels
  * off, the claim's on. Also completes a Sandbox that is the claim's already; NULL when there is

@@ -41,8 +41,7 @@ static Str assignment_wanted(const ClaimPass *pass)
     if (pass->member) {
         return pass->member->name;
     }
-    if (pass->sandbox &&
-        str_eq(kube_obj_label(pass->sandbox, STR(LABEL_LAUNCH_TYPE)), STR(LAUNCH_TYPE_WARM))) {
+    if (pass->sandbox && claim_sandbox_is_warm(pass->sandbox, pass->claim)) {
         return pass->sandbox->name;
     }
     return STR_NULL;
@@ -64,38 +63,36 @@ static void assignment_patch(const ClaimPass *pass, json_t **patch)
     }
 }
 
-/* Everything of the claim's metadata that belongs in the first write; NULL = nothing. */
+/* When the claim became ready, beside or before the status that says so: a crash in between loses a
+ * measurement and never takes it twice. */
+static void first_ready_patch(const ClaimPass *pass, const ClaimStatus *status, json_t **patch)
+{
+    if (!status->ready || has_annotation(pass->claim, ANNOTATION_CLAIM_FIRST_READY)) {
+        return;
+    }
+    if (status->was_ready) {
+        kube_patch_annotation(patch, ANNOTATION_CLAIM_FIRST_READY, STR("unknown"));
+    } else {
+        annotate_now(pass, patch, ANNOTATION_CLAIM_FIRST_READY);
+    }
+}
+
+/* All that changes in the claim's metadata, as one write; NULL = nothing. Without observability
+ * annotations only the write that is needed anyway carries them. */
 static json_t *claim_metadata_patch(const ClaimPass *pass, const ClaimStatus *status)
 {
     bool quiet = pass->view->options->disable_claim_observability;
     json_t *patch = NULL;
 
     assignment_patch(pass, &patch);
-    if (!has_annotation(pass->claim, ANNOTATION_CONTROLLER_FIRST_OBSERVED) && (!quiet || patch)) {
+    if (quiet && !patch) {
+        return NULL;
+    }
+    if (!has_annotation(pass->claim, ANNOTATION_CONTROLLER_FIRST_OBSERVED)) {
         annotate_now(pass, &patch, ANNOTATION_CONTROLLER_FIRST_OBSERVED);
     }
-    if (pass->member && status->ready &&
-        !has_annotation(pass->claim, ANNOTATION_CLAIM_FIRST_READY)) {
-        annotate_now(pass, &patch, ANNOTATION_CLAIM_FIRST_READY);
-    }
+    first_ready_patch(pass, status, &patch);
     return patch;
-}
-
-/* The claim became ready later than it got its Sandbox, or nobody noted when. */
-static void first_ready_plan(ClaimPass *pass, const ClaimStatus *status)
-{
-    json_t *patch = NULL;
-
-    if (!status->ready || pass->member || pass->view->options->disable_claim_observability ||
-        has_annotation(pass->claim, ANNOTATION_CLAIM_FIRST_READY)) {
-        return;
-    }
-    if (status->was_ready) {
-        kube_patch_annotation(&patch, ANNOTATION_CLAIM_FIRST_READY, STR("unknown"));
-    } else {
-        annotate_now(pass, &patch, ANNOTATION_CLAIM_FIRST_READY);
-    }
-    plan_patch(pass->plan, pass->claim, patch)->priority = KUBE_PRIO_LOW;
 }
 
 /* ---- what the status is made of ---- */
@@ -235,7 +232,6 @@ static void active_emit(ClaimPass *pass)
     status_plan(pass, &status, metadata);
     plan_next_stage(pass->plan);
     events_plan(pass, created);
-    first_ready_plan(pass, &status);
 }
 
 /* Nothing to tell yet. The first sight of the claim is written down meanwhile, unless an answer is
@@ -367,7 +363,8 @@ static void legacy_policy_plan(ClaimPass *pass)
 }
 
 /* Sandboxes that the claim got besides its own, from a controller that did not know of the first.
- * Nobody was ever told their names. */
+ * Nobody was ever told their names. They go before anything else, lest one of them be taken for the
+ * claim's own after a crash. */
 static void extras_plan(ClaimPass *pass, const KubeObj **extra, size_t n_extra)
 {
     for (size_t i = 0; i < n_extra; i++) {
@@ -375,6 +372,7 @@ static void extras_plan(ClaimPass *pass, const KubeObj **extra, size_t n_extra)
             plan_delete(pass->plan, extra[i]);
         }
     }
+    plan_next_stage(pass->plan);
 }
 
 void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
@@ -391,6 +389,7 @@ void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
     }
     pass.additional = json_object_get(spec, "additionalPodMetadata");
     pass.sandbox = claim_find_sandbox(view, claim, arena, &extra, &n_extra);
+    extras_plan(&pass, extra, n_extra);
     legacy_policy_plan(&pass);
     at = expires_at(&pass);
     if (at != 0 && view->now_wall_ns >= at) {
@@ -401,7 +400,6 @@ void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
             plan_requeue_at(plan, at);
         }
     }
-    extras_plan(&pass, extra, n_extra);
     json_decref(pass.created);
     json_decref(pass.pod_metadata);
 }

@@ -160,6 +160,7 @@ static void member_link(Pools *pools, Member *member, const KubeObj *sandbox, Me
 bool pools_is_adoptable(const KubeObj *sandbox, KubeOwner *ret_pool)
 {
     return !kube_obj_deleting(sandbox) &&
+           !kube_obj_condition_is(sandbox, STR("Finished"), STR("True")) &&
            kube_obj_label(sandbox, STR(LABEL_WARM_POOL_SANDBOX)).ptr &&
            kube_obj_label(sandbox, STR(LABEL_TEMPLATE_REF_HASH)).ptr &&
            kube_obj_controller(sandbox, ret_pool) &&
@@ -169,8 +170,7 @@ bool pools_is_adoptable(const KubeObj *sandbox, KubeOwner *ret_pool)
 
 static MemberState state_of(const KubeObj *sandbox, KubeOwner *ret_pool)
 {
-    if (!pools_is_adoptable(sandbox, ret_pool) ||
-        kube_obj_condition_is(sandbox, STR("Finished"), STR("True"))) {
+    if (!pools_is_adoptable(sandbox, ret_pool)) {
         return MEMBER_NONE;
     }
     if (jnode_len(jnode_at(kube_obj_status(sandbox), "podIPs")) == 0) {
