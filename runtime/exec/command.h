@@ -23,8 +23,9 @@
 #define COMMAND_DRAIN_NS (2 * NS_PER_S)
 #define COMMAND_KILL_NS (7 * NS_PER_S) /* a little more than the supervisor's own limit */
 #define COMMAND_READ_SIZE (64 * 1024)
-#define COMMAND_READS_MAX 8 /* reads of one pipe a tick: a fast writer does not starve the others  \
-                             */
+#define COMMAND_READS_MAX                                                                          \
+    8 /* reads of one pipe a tick: a fast writer does not starve the others                        \
+       */
 
 typedef struct Executor Executor;
 typedef struct Command Command;

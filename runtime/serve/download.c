@@ -25,6 +25,7 @@ typedef struct DownloadJob {
     uint64_t at;
     uint64_t left;
     bool done;
+    LoopDefer again;
 } DownloadJob;
 
 /* What identifies the content, and the names and values of the reply's fields. */
@@ -37,9 +38,8 @@ typedef struct DownloadHead {
     size_t n;
 } DownloadHead;
 
-static void pump(HttpExchange *x)
+static void pump(DownloadJob *job)
 {
-    DownloadJob *job = http_exchange_user(x);
     char bytes[DOWNLOAD_PIECE];
 
     while (!job->done && job->left > 0) {
@@ -48,19 +48,32 @@ static void pump(HttpExchange *x)
 
         if (n <= 0) {
             job->done = true;
-            http_exchange_abort(x);
+            http_exchange_abort(job->x);
             return;
         }
         job->at += (uint64_t)n;
         job->left -= (uint64_t)n;
-        if (!http_exchange_write(x, (Str){bytes, (size_t)n})) {
+        if (!http_exchange_write(job->x, (Str){bytes, (size_t)n})) {
             break;
         }
     }
     if (!job->done && job->left == 0) {
         job->done = true;
-        http_exchange_end(x);
+        http_exchange_end(job->x);
     }
+}
+
+static void on_again(LoopDefer *defer)
+{
+    pump(container_of(defer, DownloadJob, again));
+}
+
+/* Not at once: a client that reads as fast as we write must leave the others their turn. */
+static void on_writable(HttpExchange *x)
+{
+    DownloadJob *job = http_exchange_user(x);
+
+    loop_defer_post(http_exchange_loop(x), &job->again);
 }
 
 static void on_close(HttpExchange *x, int error)
@@ -68,6 +81,7 @@ static void on_close(HttpExchange *x, int error)
     DownloadJob *job = http_exchange_user(x);
 
     UNUSED(error);
+    loop_defer_cancel(&job->again);
     fd_close(&job->fd);
     free(job);
 }
@@ -141,7 +155,7 @@ static bool range_applies(const HttpHead *head, const DownloadHead *h)
 
 static void stream(HttpExchange *x, DownloadHead *h, int fd, uint64_t size)
 {
-    static const HttpExchangeOps OPS = {NULL, pump, on_close};
+    static const HttpExchangeOps OPS = {NULL, on_writable, on_close};
     Str range = http_head_get(http_exchange_head(x), HTTP_TOKEN_RANGE);
     DownloadJob *job;
     uint64_t first = 0, length = size;
@@ -169,12 +183,13 @@ static void stream(HttpExchange *x, DownloadHead *h, int fd, uint64_t size)
     }
     job = xcalloc(1, sizeof(*job));
     *job = (DownloadJob){.x = x, .fd = fd, .at = first, .left = length};
+    loop_defer_init(&job->again, on_again);
     http_exchange_set_ops(x, &OPS, job);
     http_exchange_begin(x, status, h->fields, h->n, length);
     if (http_exchange_head(x)->method_id == HTTP_METHOD_HEAD) {
         job->left = 0;
     }
-    pump(x);
+    pump(job);
 }
 
 void download_handle(Serve *serve, HttpExchange *x, Str path)

@@ -6,14 +6,17 @@
 static void put_escape(StrBuf *out, unsigned char c)
 {
     static const char NAMES[] = "btn\0fr"; /* 8 to 13; 11 has no name */
+    static const char HEX[] = "0123456789abcdef";
+    char text[] = {'\\', (char)c, '0', '0', HEX[c >> 4], HEX[c & 15]};
 
-    strbuf_append_char(out, '\\');
     if (c == '"' || c == '\\') {
-        strbuf_append_char(out, (char)c);
+        strbuf_append(out, (Str){text, 2});
     } else if (c >= 8 && c <= 13 && c != 11) {
-        strbuf_append_char(out, NAMES[c - 8]);
+        text[1] = NAMES[c - 8];
+        strbuf_append(out, (Str){text, 2});
     } else {
-        strbuf_printf(out, "u%04x", c);
+        text[1] = 'u';
+        strbuf_append(out, (Str){text, sizeof(text)});
     }
 }
 

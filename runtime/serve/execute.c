@@ -35,6 +35,7 @@ typedef struct ExecuteJob {
     Command *command; /* while it runs */
     ResultJson result;
     bool streaming;
+    LoopDefer again; /* the next pieces of a large result */
 } ExecuteJob;
 
 static void job_leave_queue(ExecuteJob *job)
@@ -67,6 +68,7 @@ static void on_close(HttpExchange *x, int error)
         command_cancel(job->command);
     }
     job_leave_queue(job);
+    loop_defer_cancel(&job->again);
     strbuf_deinit(&job->body);
     exec_request_deinit(&job->request);
     result_json_deinit(&job->result);
@@ -76,21 +78,33 @@ static void on_close(HttpExchange *x, int error)
 
 /* ---- the reply ---- */
 
-static void pump(HttpExchange *x)
+static void pump(ExecuteJob *job)
 {
-    ExecuteJob *job = http_exchange_user(x);
     bool more = job->streaming, room = true;
 
     while (more && room) {
         AUTO(strbuf) StrBuf piece = STRBUF_INIT(16 * RESULT_PIECE);
 
         more = result_json_next(&job->result, &piece);
-        room = http_exchange_write(x, strbuf_str(&piece));
+        room = http_exchange_write(job->x, strbuf_str(&piece));
     }
     if (job->streaming && !more) {
         job->streaming = false;
-        http_exchange_end(x);
+        http_exchange_end(job->x);
     }
+}
+
+static void on_again(LoopDefer *defer)
+{
+    pump(container_of(defer, ExecuteJob, again));
+}
+
+/* Not at once: a client that reads as fast as we write must leave the others their turn. */
+static void on_writable(HttpExchange *x)
+{
+    ExecuteJob *job = http_exchange_user(x);
+
+    loop_defer_post(job->serve->loop, &job->again);
 }
 
 static void send_result(ExecuteJob *job)
@@ -108,7 +122,7 @@ static void send_result(ExecuteJob *job)
     }
     job->streaming = true;
     http_exchange_begin(job->x, 200, FIELDS, ARRAY_LEN(FIELDS), HTTP_LENGTH_UNKNOWN);
-    pump(job->x);
+    pump(job);
 }
 
 /* The command could not run: a result all the same, with the sentence that clients know. */
@@ -322,7 +336,7 @@ static bool is_json(Str content_type)
 
 void execute_handle(Serve *serve, HttpExchange *x, Str path)
 {
-    static const HttpExchangeOps OPS = {on_data, pump, on_close};
+    static const HttpExchangeOps OPS = {on_data, on_writable, on_close};
     ExecuteJob *job;
 
     UNUSED(path);
@@ -338,5 +352,6 @@ void execute_handle(Serve *serve, HttpExchange *x, Str path)
     job->x = x;
     strbuf_init(&job->body, EXECREQ_BODY_MAX);
     result_json_init(&job->result);
+    loop_defer_init(&job->again, on_again);
     http_exchange_set_ops(x, &OPS, job);
 }

@@ -62,9 +62,8 @@ static bool put_entries(ListingJob *job, StrBuf *out)
     return true;
 }
 
-static void listing_pump(HttpExchange *x)
+static void listing_pump(ListingJob *job)
 {
-    ListingJob *job = http_exchange_user(x);
     AUTO(strbuf) StrBuf piece = STRBUF_INIT(LISTING_PIECE + LISTING_ENTRY_MAX);
     bool room;
 
@@ -72,17 +71,25 @@ static void listing_pump(HttpExchange *x)
         return;
     }
     job->done = !put_entries(job, &piece);
-    room = http_exchange_write(x, strbuf_str(&piece));
+    room = http_exchange_write(job->x, strbuf_str(&piece));
     if (job->done) {
-        http_exchange_end(x);
+        http_exchange_end(job->x);
     } else if (room) {
-        loop_defer_post(http_exchange_loop(x), &job->again); /* others get their turn */
+        loop_defer_post(http_exchange_loop(job->x), &job->again);
     }
 }
 
 static void on_again(LoopDefer *defer)
 {
-    listing_pump(container_of(defer, ListingJob, again)->x);
+    listing_pump(container_of(defer, ListingJob, again));
+}
+
+/* Not at once: others get their turn between two pieces. */
+static void listing_on_writable(HttpExchange *x)
+{
+    ListingJob *job = http_exchange_user(x);
+
+    loop_defer_post(http_exchange_loop(x), &job->again);
 }
 
 static void listing_on_close(HttpExchange *x, int error)
@@ -97,7 +104,7 @@ static void listing_on_close(HttpExchange *x, int error)
 
 void listing_handle(Serve *serve, HttpExchange *x, Str path)
 {
-    static const HttpExchangeOps OPS = {NULL, listing_pump, listing_on_close};
+    static const HttpExchangeOps OPS = {NULL, listing_on_writable, listing_on_close};
     static const HttpField FIELDS[] = {{STR("Content-Type"), STR(REPLY_JSON)}};
     ListingJob *job;
     Lister *lister;
@@ -116,7 +123,7 @@ void listing_handle(Serve *serve, HttpExchange *x, Str path)
     loop_defer_init(&job->again, on_again);
     http_exchange_set_ops(x, &OPS, job);
     http_exchange_begin(x, 200, FIELDS, ARRAY_LEN(FIELDS), HTTP_LENGTH_UNKNOWN);
-    listing_pump(x);
+    listing_pump(job);
 }
 
 /* ---- /exists ---- */

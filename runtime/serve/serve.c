@@ -114,6 +114,7 @@ static int serve_init(Main *m, Err *reterr)
     if (r < 0) {
         return err_set_errno(reterr, -r, "signals");
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit fails one upload, not the sandbox */
     /* Other processes of this user must not read this one's memory and environment. */
     prctl(PR_SET_DUMPABLE, 0);
     serve->reaper = reaper_new();
