@@ -37,6 +37,7 @@ struct KubeStoreEntry {
 typedef struct Tombstone {
     HMapNode by_uid;
     ListNode fifo;
+    uint64_t rv; /* nothing up to this version comes back */
     size_t uid_len;
     char uid[];
 } Tombstone;
@@ -162,11 +163,15 @@ static void tombstone_free(KubeStore *store, Tombstone *stone)
     free(stone);
 }
 
-static void tombstone_add(KubeStore *store, Str uid)
+/* The version that a DELETED event tells corrects one that was not known. */
+static void tombstone_add(KubeStore *store, Str uid, uint64_t rv)
 {
-    Tombstone *stone;
+    Tombstone *stone = uid.len > 0 ? tombstone_find(store, uid) : NULL;
 
-    if (uid.len == 0 || tombstone_find(store, uid)) {
+    if (stone) {
+        stone->rv = rv;
+    }
+    if (uid.len == 0 || stone) {
         return;
     }
     if (store->dead.len >= KUBE_STORE_TOMBSTONES_MAX) {
@@ -176,6 +181,7 @@ static void tombstone_add(KubeStore *store, Str uid)
         tombstone_free(store, list_entry(oldest, Tombstone, fifo));
     }
     stone = xcalloc(1, sizeof(*stone) + uid.len + 1);
+    stone->rv = rv;
     stone->uid_len = uid.len;
     memcpy(stone->uid, uid.ptr, uid.len);
     hmap_insert(&store->dead, &stone->by_uid, hash_str(store->seed, uid));
@@ -242,10 +248,11 @@ static void entry_replace(KubeStore *store, KubeStoreEntry *entry, KubeObj *obj,
 
 int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
 {
+    Tombstone *stone = tombstone_find(store, obj->uid);
     KubeStoreEntry *entry;
 
     CHECK(!store->telling && obj->kind == store->kind);
-    if (obj->uid.len > 0 && tombstone_find(store, obj->uid)) {
+    if (stone && (obj->rv == 0 || obj->rv <= stone->rv)) {
         return KUBE_STORE_DEAD;
     }
     entry = entry_find(store, kube_obj_key(obj));
@@ -276,11 +283,9 @@ void kube_store_forget(KubeStore *store, KubeKey key, Str uid)
     KubeStoreEntry *entry = entry_find(store, key);
 
     CHECK(!store->telling);
+    tombstone_add(store, uid, UINT64_MAX);
     if (entry && str_eq(entry->obj->uid, uid)) {
-        tombstone_add(store, uid);
         entry_remove(store, entry, NULL, KUBE_CHANGE_LIVE, true);
-    } else {
-        tombstone_add(store, uid);
     }
 }
 
@@ -289,8 +294,9 @@ void kube_store_deleted(KubeStore *store, const KubeObj *obj)
     KubeStoreEntry *entry = entry_find(store, kube_obj_key(obj));
 
     CHECK(!store->telling);
-    tombstone_add(store, obj->uid); /* the answer to a write of ours may still be on its way */
-    if (entry && str_eq(entry->obj->uid, obj->uid)) {
+    /* The answer to a write of ours may still be on its way. */
+    tombstone_add(store, obj->uid, obj->rv != 0 ? obj->rv : UINT64_MAX);
+    if (entry && str_eq(entry->obj->uid, obj->uid) && (obj->rv == 0 || entry->obj->rv <= obj->rv)) {
         entry_remove(store, entry, obj, KUBE_CHANGE_LIVE, true);
     }
 }

@@ -88,8 +88,11 @@ size_t kube_store_count(const KubeStore *store, unsigned index, Str value); /* O
 int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin);
 /* The object of this UID is gone: removes it and remembers. */
 void kube_store_forget(KubeStore *store, KubeKey key, Str uid);
-/* A DELETED event: removes the object when it is still this UID, and remembers it, because the
- * answer to a write of ours may come after the event. */
+/*
+ * A DELETED event. Removes the object when it is still this UID and no newer version (one that left
+ * our label selector may have come back since), and remembers UID and version, because the answer
+ * to an older write of ours may come after the event.
+ */
 void kube_store_deleted(KubeStore *store, const KubeObj *obj);
 
 void kube_store_relist_begin(KubeStore *store);
