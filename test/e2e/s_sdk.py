@@ -28,6 +28,7 @@ def use_everything(config):
     """What a platform does with one sandbox, from claim to termination."""
     with SandboxClient(connection_config=config) as client:
         sandbox = client.create_sandbox(warmpool=POOL, namespace=NS)
+        claim = sandbox.claim_name  # forgotten by terminate()
         try:
             result = sandbox.commands.run(PANDAS, timeout=60)
             check((result.exit_code, result.stdout) == (0, "6\n"), f"pandas: {result}")
@@ -48,7 +49,7 @@ def use_everything(config):
                 check(e.status_code == 403, f"traversal: {e}")
         finally:
             sandbox.terminate()
-        wait_gone("sandboxclaim", sandbox.claim_name)
+        wait_gone("sandboxclaim", claim)
 
 
 def scenario_direct_mode_does_everything():
