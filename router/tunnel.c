@@ -32,14 +32,14 @@ static bool pump_up(Exchange *x, bool *ret_moved)
 static bool pump_down(Exchange *x, bool *ret_moved)
 {
     Front *front = x->front;
-    size_t before = buf_len(&x->back->in);
+    size_t before = buf_len(&x->back->in) + buf_len(&front->out);
 
     body_move(&x->res, &x->worker->bufs, &x->back->in, &front->out);
-    *ret_moved |= before != buf_len(&x->back->in);
     buf_trim(&x->worker->bufs, &x->back->in);
     if (!front_flush(front)) {
         return false;
     }
+    *ret_moved |= before != buf_len(&x->back->in) + buf_len(&front->out);
     if (x->back->eof && !x->front_shut && buf_len(&x->back->in) == 0 && buf_len(&front->out) == 0) {
         x->front_shut = true;
         http_stream_shutdown(&front->stream);

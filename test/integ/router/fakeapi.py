@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Kubernetes API server as far as a Pod informer sees one: LIST and WATCH of pods, over plain HTTP."""
+import http.server
+import json
+import queue
+import threading
+from urllib.parse import parse_qs, urlsplit
+
+GROUP = 'agents.x-k8s.io/v1beta1'
+
+
+def pod(name, ip, sandbox=None, ns='default', ready=True, warm=False, owner_kind='Sandbox',
+        owner_api=GROUP, controller=True, deleting=False, created='2026-01-01T00:00:00Z'):
+    labels = {'agents.x-k8s.io/sandbox-name-hash': '00000000'}
+    if warm:
+        labels['agents.x-k8s.io/warm-pool-sandbox'] = '11111111'
+    meta = {'name': name, 'namespace': ns, 'uid': 'uid-%s-%s' % (ns, name), 'labels': labels,
+            'creationTimestamp': created,
+            'ownerReferences': [{'apiVersion': owner_api, 'kind': owner_kind, 'name': sandbox or name,
+                                 'uid': 'owner-' + (sandbox or name), 'controller': controller}]}
+    if deleting:
+        meta['deletionTimestamp'] = '2026-01-01T00:00:00Z'
+    status = {'phase': 'Running',
+              'conditions': [{'type': 'Ready', 'status': 'True' if ready else 'False'}]}
+    if ip:
+        status['podIP'] = ip
+    return {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': meta, 'status': status}
+
+
+class FakeApi:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.pods = {}
+        self.rv = 100
+        self.watchers = []
+        self.lists = 0
+        self.refuse = False
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_GET(self):
+                outer.answer(self)
+
+            def log_message(self, *args):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request, client_address):
+                pass  # a watcher that went away
+
+        self.server = Server(('127.0.0.1', 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def kubeconfig(self, path):
+        with open(path, 'w') as f:
+            json.dump({'apiVersion': 'v1', 'kind': 'Config', 'current-context': 'c',
+                       'clusters': [{'name': 'c', 'cluster': {
+                           'server': 'http://127.0.0.1:%d' % self.port}}],
+                       'users': [{'name': 'u', 'user': {}}],
+                       'contexts': [{'name': 'c', 'context': {'cluster': 'c', 'user': 'u'}}]}, f)
+        return path
+
+    # ---- what the cluster does ----
+
+    def put(self, obj):
+        with self.lock:
+            key = (obj['metadata']['namespace'], obj['metadata']['name'])
+            kind = 'MODIFIED' if key in self.pods else 'ADDED'
+            self.rv += 1
+            obj['metadata']['resourceVersion'] = str(self.rv)
+            self.pods[key] = obj
+            self.emit(kind, obj)
+
+    def delete(self, name, ns='default'):
+        with self.lock:
+            obj = self.pods.pop((ns, name))
+            self.rv += 1
+            obj['metadata']['resourceVersion'] = str(self.rv)
+            self.emit('DELETED', obj)
+
+    def emit(self, kind, obj):
+        line = json.dumps({'type': kind, 'object': obj}).encode() + b'\n'
+        for watcher in self.watchers:
+            watcher.put(line)
+
+    def cut_watches(self):
+        with self.lock:
+            for watcher in self.watchers:
+                watcher.put(None)
+
+    # ---- HTTP ----
+
+    def answer(self, h):
+        url = urlsplit(h.path)
+        query = parse_qs(url.query)
+        if self.refuse:
+            h.send_error(503)
+            return
+        if url.path != '/api/v1/pods':
+            h.send_error(404)
+        elif query.get('watch', ['0'])[0] in ('1', 'true'):
+            self.watch(h)
+        else:
+            self.list(h)
+
+    def list(self, h):
+        with self.lock:
+            self.lists += 1
+            body = json.dumps({'kind': 'PodList', 'apiVersion': 'v1',
+                               'metadata': {'resourceVersion': str(self.rv)},
+                               'items': list(self.pods.values())}).encode()
+        h.send_response(200)
+        h.send_header('Content-Type', 'application/json')
+        h.send_header('Content-Length', str(len(body)))
+        h.end_headers()
+        h.wfile.write(body)
+
+    def watch(self, h):
+        events = queue.Queue()
+        since = int(parse_qs(urlsplit(h.path).query).get('resourceVersion', ['0'])[0] or 0)
+        with self.lock:
+            for obj in self.pods.values():
+                if int(obj['metadata']['resourceVersion']) > since:
+                    events.put(json.dumps({'type': 'MODIFIED', 'object': obj}).encode() + b'\n')
+            self.watchers.append(events)
+        h.send_response(200)
+        h.send_header('Content-Type', 'application/json')
+        h.send_header('Transfer-Encoding', 'chunked')
+        h.end_headers()
+        try:
+            while True:
+                line = events.get()
+                if line is None:
+                    h.wfile.write(b'0\r\n\r\n')
+                    return
+                h.wfile.write(b'%x\r\n%s\r\n' % (len(line), line))
+                h.wfile.flush()
+        finally:
+            with self.lock:
+                self.watchers.remove(events)
