@@ -56,6 +56,9 @@ static void on_part_data(void *ctx, Str bytes)
     if (job->inside && job->error == 0) {
         job->error = stage_write(job->stage, bytes);
     }
+    if (job->error < 0) {
+        job->stage = stage_free(job->stage, false); /* a full disk gets its space back at once */
+    }
 }
 
 static void on_part_end(void *ctx)
@@ -79,6 +82,7 @@ static void finish(UploadJob *job, int r)
     AUTO(strbuf) StrBuf text = STRBUF_INIT(2 * MULTIPART_FIELDS_MAX);
 
     if (r < 0) {
+        job->stage = stage_free(job->stage, false);
         reply_errno(job->x, r, "File upload", NULL, filename_of(job));
         return;
     }
