@@ -32,9 +32,10 @@
 #define EXEC_PLANS_MAX 10
 #define EXEC_TRANSIENT_MAX 5
 #define EXEC_CONTROLLERS_MAX 8
-#define EXEC_REQUEUE_MAX_NS (3600 * NS_PER_S) /* wall clocks jump: look again at least this often  \
-                                               */
-#define EXEC_TICK_RUNS_MAX 256                /* passes begun before the loop gets its turn */
+#define EXEC_REQUEUE_MAX_NS                                                                        \
+    (3600 * NS_PER_S)          /* wall clocks jump: look again at least this often                 \
+                                */
+#define EXEC_TICK_RUNS_MAX 256 /* passes begun before the loop gets its turn */
 
 typedef struct Exec Exec;
 

@@ -135,7 +135,8 @@ void plan_reserve(Plan *plan, Str uid);
 /* The key is wanted again at this wall time. */
 void plan_requeue_at(Plan *plan, int64_t wall_ns);
 
-/* What there is to do after these actions shows only when they are done: plan again in this pass. */
+/* What there is to do after these actions shows only when they are done: plan again in this pass.
+ */
 void plan_more(Plan *plan);
 
 /* This pass is an error (counted, logged, retried with back-off). Actions already planned are done.
