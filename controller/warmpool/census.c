@@ -39,6 +39,15 @@ static int64_t unready_since(const KubeObj *sandbox)
     return since > created ? since : created;
 }
 
+/* The first condition of a new Sandbox is written within this of its creation. A later change to
+ * not ready is one from ready. */
+#define MEMBER_BIRTH_NS (2ll * 1000000000ll)
+
+static bool was_ready_once(const KubeObj *sandbox)
+{
+    return unready_since(sandbox) > kube_obj_created_ns(sandbox) + MEMBER_BIRTH_NS;
+}
+
 static bool init_container_is_busy(const KubeObj *pod)
 {
     JIter it = jnode_iter(jnode_at(kube_obj_status(pod), "initContainerStatuses"));
@@ -119,6 +128,7 @@ static void count_own(const Counting *in, const KubeObj *sandbox)
         return;
     }
     census->n_ready += ready;
+    census->n_lost += !ready && was_ready_once(sandbox);
     census->active[census->n_active++] = (PoolMember){
         .obj = sandbox,
         .created_ns = kube_obj_created_ns(sandbox),

@@ -143,8 +143,9 @@ static void shrink_plan(PoolPass *pass, ScaleDecision decision)
 
 static void status_plan(PoolPass *pass, size_t replicas)
 {
+    const PoolNumbers numbers = {replicas, pass->census.n_ready, pass->census.n_lost};
     bool urgent = false;
-    json_t *patch = pool_status_patch(pass->pool, replicas, pass->census.n_ready, &urgent);
+    json_t *patch = pool_status_patch(pass->pool, &numbers, &urgent);
     PlanAction *action;
 
     if (!patch) {

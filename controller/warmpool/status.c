@@ -23,7 +23,7 @@ static void number_want(json_t *patch, JNode now, const char *key, int64_t value
     }
 }
 
-json_t *pool_status_patch(const KubeObj *pool, size_t replicas, size_t ready, bool *ret_urgent)
+json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, bool *ret_urgent)
 {
     JNode now = kube_obj_status(pool);
     size_t was_ready = (size_t)jnode_i64(jnode_at(now, "readyReplicas"), 0);
@@ -34,8 +34,8 @@ json_t *pool_status_patch(const KubeObj *pool, size_t replicas, size_t ready, bo
 
     hash_name(pool->name, hash);
     (void)strbuf_printf(&selector, LABEL_WARM_POOL_SANDBOX "=%s", hash);
-    number_want(status, now, "replicas", (int64_t)replicas);
-    number_want(status, now, "readyReplicas", (int64_t)ready);
+    number_want(status, now, "replicas", (int64_t)numbers->replicas);
+    number_want(status, now, "readyReplicas", (int64_t)numbers->ready);
     number_want(status, now, "observedGeneration", kube_obj_generation(pool));
     if (!str_eq(jnode_str(jnode_at(now, "selector")), strbuf_str(&selector))) {
         jx_set_str(status, "selector", strbuf_str(&selector));
@@ -43,7 +43,8 @@ json_t *pool_status_patch(const KubeObj *pool, size_t replicas, size_t ready, bo
     if (json_object_size(status) == 0) {
         return NULL;
     }
-    *ret_urgent = ready < was_ready || (ready != was_ready && ready == pool_desired(pool));
+    *ret_urgent = (numbers->ready < was_ready && numbers->lost > 0) ||
+                  (numbers->ready != was_ready && numbers->ready == pool_desired(pool));
     patch = jx_object_new();
     jx_set(patch, "status", TAKE(status));
     return patch;

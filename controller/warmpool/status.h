@@ -8,8 +8,15 @@
 #include "kube/object.h"
 #include "json/jx.h"
 
-/* Merge patch of the status, NULL when it is right already. Owned. *ret_urgent: fewer members are
- * ready than was said, or as many as are wanted. */
-json_t *pool_status_patch(const KubeObj *pool, size_t replicas, size_t ready, bool *ret_urgent);
+typedef struct PoolNumbers {
+    size_t replicas; /* active members, those about to be made included */
+    size_t ready;
+    size_t lost; /* active members that were ready and are not any more */
+} PoolNumbers;
+
+/* Merge patch of the status, NULL when it is right already. Owned. *ret_urgent: as many are ready
+ * as are wanted, or fewer than was said because some failed. Fewer because of claims is not urgent:
+ * their places are being filled, and often are before it would have been told. */
+json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, bool *ret_urgent);
 /* spec.replicas, 1 when absent. */
 size_t pool_desired(const KubeObj *pool);

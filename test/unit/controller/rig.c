@@ -32,7 +32,7 @@ static void find_starting(void *ctx, const json_t *pod)
 
     (void)timefmt_parse(jx_get_str(pod, "metadata", "creationTimestamp"), &created);
     if ((phase.len == 0 || str_eq(phase, STR("Pending"))) && kubelet->n < NAMES_MAX &&
-        created + (int64_t)RIG_POD_START_NS <= kubelet->rig->fake.clock.now_wall_ns) {
+        created + (int64_t)kubelet->rig->pod_start_ns <= kubelet->rig->fake.clock.now_wall_ns) {
         kubelet->names[kubelet->n++] = jx_get_str(pod, "metadata", "name").ptr;
     }
 }
@@ -80,7 +80,7 @@ static FakeVerdict on_request(void *ctx, const FakeCall *call)
 
 void rig_init(Rig *rig, uint64_t seed)
 {
-    *rig = (Rig){0};
+    *rig = (Rig){.pod_start_ns = RIG_POD_START_NS};
     fake_world_init(&rig->fake, seed);
     options_defaults(&rig->options);
     rig->options.label_domains[0] = OPTIONS_LABEL_DOMAIN_DEFAULT;

@@ -12,7 +12,7 @@
 #include "kube/informer.h"
 #include "test/fakeapi/world.h"
 
-/* From a Pod's creation to ready. */
+/* From a Pod's creation to ready, unless a test says otherwise. */
 #define RIG_POD_START_NS (1500ull * 1000000ull)
 
 typedef struct Rig {
@@ -26,6 +26,7 @@ typedef struct Rig {
     Exec *exec;
     /* the kubelet */
     LoopTimer kubelet;
+    uint64_t pod_start_ns;
     unsigned pod_ip;
     bool kubelet_off;
     /* requests of the controller */

@@ -90,6 +90,39 @@ T_TEST(fifty_claims_on_a_pool_of_fifty)
     T_EQ_INT(fakeapi_writes(rig.fake.api), 0);
 }
 
+/* One at a time, the pool full again before the next: the worst case for pool status. */
+T_TEST(single_claims_stay_within_the_budget)
+{
+    static const struct {
+        uint64_t pod_start_ns;
+    } rows[] = {{700 * NS_PER_MS}, {1500 * NS_PER_MS}, {5 * NS_PER_S}};
+
+    for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+        AUTO(rig) Rig rig;
+        Tally tallies[TALLIES_MAX];
+        char name[16];
+        size_t writes;
+        size_t n;
+
+        rig_init(&rig, 10);
+        rig.pod_start_ns = rows[row].pod_start_ns;
+        rig_pool(&rig, 3, "OnReplenish");
+        rig_start(&rig);
+        rig_run(&rig, 10 * NS_PER_S);
+        fakeapi_trace_reset(rig.fake.api);
+        for (int i = 0; i < 10; i++) {
+            snprintf(name, sizeof(name), "k%d", i);
+            rig_claim(&rig, name, "");
+            rig_run(&rig, 10 * NS_PER_S);
+        }
+        T_EQ_INT(rig_ready_claims(&rig), 10);
+        writes = tally_writes(fakeapi_trace(rig.fake.api), tallies, &n);
+        printf("writes a claim, one at a time, Pods start in %.1f s: %.1f\n",
+               (double)rows[row].pod_start_ns / NS_PER_S, (double)writes / 10);
+        T_CHECK(writes <= (row == 0 ? 8 : 10) * 10);
+    }
+}
+
 T_TEST(a_warm_claim_takes_two_round_trips)
 {
     AUTO(rig) Rig rig;

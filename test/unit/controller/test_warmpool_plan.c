@@ -155,18 +155,23 @@ T_TEST(status_is_written_at_once_or_after_a_second)
     static const struct {
         const char *label;
         int replicas, ready, was_ready;
+        const char *since; /* one member more that is not ready since then, NULL = none */
         bool at_once;
         const char *want;
     } rows[] = {
-        {"one fewer", 3, 2, 3, true, "{\"readyReplicas\":2,\"replicas\":3}"},
-        {"one more, not all", 3, 2, 1, false, "{\"readyReplicas\":2,\"replicas\":3}"},
-        {"all", 3, 3, 2, true, "{\"readyReplicas\":3}"},
-        {"none is null", 3, 0, 1, true, "{\"readyReplicas\":null,\"replicas\":3}"},
+        {"one was claimed", 3, 2, 3, NULL, false, "{'readyReplicas':2,'replicas':3}"},
+        {"its successor starts", 3, 2, 3, "2026-11-30T11:59:01Z", false,
+         "{'readyReplicas':2,'replicas':3}"},
+        {"one failed", 3, 2, 3, "2026-11-30T11:59:30Z", true, "{'readyReplicas':2,'replicas':3}"},
+        {"one more, not all", 3, 2, 1, NULL, false, "{'readyReplicas':2,'replicas':3}"},
+        {"all", 3, 3, 2, NULL, true, "{'readyReplicas':3,'replicas':3}"},
+        {"none is null", 3, 0, 1, NULL, false, "{'readyReplicas':null,'replicas':3}"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(fixture) Fixture f;
         AUTO(mem) char *got = NULL;
+        AUTO(mem) char *want = xstrdup(rows[i].want);
         const PlanAction *action;
 
         t_row(rows[i].label);
@@ -174,14 +179,25 @@ T_TEST(status_is_written_at_once_or_after_a_second)
         fixture_pool(&f, rows[i].replicas, "");
         fixture_put(&f, KUBE_WARMPOOL,
                     "{'metadata':{'name':'p'},'spec':{'replicas':%d,'sandboxTemplateRef':"
-                    "{'name':'t'}},'status':{'replicas':%d,'readyReplicas':%d,"
+                    "{'name':'t'}},'status':{'replicas':2,'readyReplicas':%d,"
                     "'observedGeneration':1,'selector':"
                     "'agents.x-k8s.io/warm-pool-sandbox=f50c43ef'}}",
-                    rows[i].replicas, rows[i].ready == 3 ? 3 : 2, rows[i].was_ready);
+                    rows[i].replicas, rows[i].was_ready);
         members(&f, "m", rows[i].ready, "n1");
+        if (rows[i].since) {
+            fixture_put(&f, KUBE_SANDBOX,
+                        "{'metadata':{'name':'x','ownerReferences':[{'apiVersion':"
+                        "'extensions.agents.x-k8s.io/v1beta1','kind':'SandboxWarmPool','name':'p',"
+                        "'uid':'uid-p','controller':true}]},'spec':{},'status':{'conditions':"
+                        "[{'type':'Ready','status':'False','lastTransitionTime':'%s'}]}}",
+                        rows[i].since);
+        }
         plan(&f);
         got = status_written(&f);
-        T_EQ_STR(got, rows[i].want);
+        for (char *c = want; *c; c++) {
+            *c = *c == '\'' ? '"' : *c;
+        }
+        T_EQ_STR(got, want);
         action = fixture_action(&f, PLAN_PATCH_STATUS, KUBE_WARMPOOL);
         T_EQ_INT(action->coalesce_ns == 0, rows[i].at_once);
     }

@@ -248,13 +248,13 @@ T_TEST(a_pool_can_be_drained)
     }
     for (int i = 0; i < N; i++) {
         const KubeObj *member;
-        int number;
+        uint64_t number = 0;
 
         T_EQ_INT(pick(&f, &member), POOL_PICK_READY);
-        T_EQ_INT(sscanf(member->name.ptr, "m%d", &number), 1);
-        T_CHECK(!seen[number]);
+        T_OK(str_to_u64(str_drop(member->name, 1), &number));
+        T_CHECK(number < N && !seen[number]);
         seen[number] = true;
-        snprintf(name, sizeof(name), "m%03d", number);
+        snprintf(name, sizeof(name), "m%03d", (int)number);
         fixture_delete(&f, KUBE_SANDBOX, name);
     }
     T_EQ_STR(picked_name(&f), "");
