@@ -176,7 +176,9 @@ static void exchange_commit(FakeExchange *x)
         fake_answer_status(&x->answer, readable ? 404 : 400, readable ? "NotFound" : "BadRequest",
                            "the server could not find the requested resource");
     } else {
+        x->api->author = x->req;
         do_request(x, body);
+        x->api->author = NULL;
     }
 }
 
@@ -212,6 +214,7 @@ static void exchange_on_bookmark(LoopTimer *timer)
     AUTO(strbuf) StrBuf line = STRBUF_INIT(LINES_MAX);
 
     loop_timer_arm(x->api->loop, timer, loop_now(x->api->loop) + FAKE_BOOKMARK_NS);
+    fake_watch_lines(x->api, x->watch, &line);
     fake_watch_bookmark(x->api, x->watch, &line);
     exchange_feed(x, strbuf_str(&line));
 }
@@ -222,6 +225,9 @@ static void trace_add(FakeApi *api, const FakeCall *call)
 
     api->writes += write;
     api->requests += write || call->name.ptr != NULL;
+    if (api->trace_off) {
+        return;
+    }
     strbuf_printf(&api->trace, "%s %s%s" STR_FMT " " STR_FMT "%s" STR_FMT "\n",
                   call->watch ? "WATCH" : kube_method_name(call->method),
                   call->kind ? call->kind->plural : "?", call->subresource.len > 0 ? "/" : "",
@@ -467,6 +473,17 @@ void fakeapi_set_hook(FakeApi *api, FakeHook hook, void *ctx)
 {
     api->hook = hook;
     api->hook_ctx = ctx;
+}
+
+void fakeapi_set_observer(FakeApi *api, FakeObserver fn, void *ctx)
+{
+    api->observer = fn;
+    api->observer_ctx = ctx;
+}
+
+void fakeapi_set_trace(FakeApi *api, bool on)
+{
+    api->trace_off = !on;
 }
 
 void fakeapi_set_latency(FakeApi *api, uint64_t ns)

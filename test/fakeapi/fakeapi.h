@@ -61,11 +61,24 @@ typedef struct FakeVerdict {
 
 typedef FakeVerdict (*FakeHook)(void *ctx, const FakeCall *call);
 
+/* One committed change, told when it has happened and before anybody else hears of it. */
+typedef struct FakeChange {
+    const KubeRequest *req; /* whose request did it; NULL = the world or the garbage collector */
+    const KubeKind *kind;
+    const json_t *before; /* NULL = created */
+    const json_t *after;  /* NULL = removed */
+    uint64_t rv;
+} FakeChange;
+
+typedef void (*FakeObserver)(void *ctx, const FakeChange *change);
+
 FakeApi *fakeapi_new(Loop *loop, uint64_t seed);
 /* All requests must be done or cancelled. */
 FakeApi *fakeapi_free(FakeApi *api);
 KubeTransport *fakeapi_transport(FakeApi *api);
 void fakeapi_set_hook(FakeApi *api, FakeHook hook, void *ctx); /* NULL = none */
+/* fn may look at objects but not change any. NULL = none. */
+void fakeapi_set_observer(FakeApi *api, FakeObserver fn, void *ctx);
 void fakeapi_set_latency(FakeApi *api, uint64_t ns);
 /* > 0: a deleted Pod stays, with a deletionTimestamp, for this long. Default 0. */
 void fakeapi_set_pod_grace(FakeApi *api, uint64_t ns);
@@ -90,6 +103,8 @@ uint64_t fakeapi_rv(const FakeApi *api);
 
 /* Forgets history: watches that resume and lists that continue get 410. */
 void fakeapi_compact(FakeApi *api);
+/* Writes every request down for fakeapi_trace(); on by default. */
+void fakeapi_set_trace(FakeApi *api, bool on);
 /* Ends all watches: err 0 = EOF, else that errno. */
 void fakeapi_cut_watches(FakeApi *api, int err);
 void fakeapi_bookmark(FakeApi *api); /* sends one to every watch now */

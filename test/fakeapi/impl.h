@@ -81,6 +81,10 @@ struct FakeApi {
     Rng rng;
     FakeHook hook;
     void *hook_ctx;
+    FakeObserver observer;
+    void *observer_ctx;
+    const KubeRequest *author; /* of the change being made */
+    bool trace_off;
     uint64_t latency_ns;
     uint64_t pod_grace_ns;
     uint64_t rv;

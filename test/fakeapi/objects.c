@@ -122,6 +122,11 @@ static void store_put(FakeApi *api, const KubeKind *kind, KubeKey key, json_t *o
                 (api->objects[kind->id].len - 1 - i) * sizeof(json_t *));
         api->objects[kind->id].ptr[i] = object;
     }
+    if (api->observer) {
+        const FakeChange change = {api->author, kind, before, object, api->rv};
+
+        api->observer(api->observer_ctx, &change);
+    }
     json_decref(before);
 }
 

@@ -258,7 +258,7 @@ T_TEST(store_agrees_with_a_model)
     rig_init(&rig);
     rng_init(&rng, 11);
     for (unsigned rv = 1; rv < 3000; rv++) {
-        char name[8];
+        char name[24];
         unsigned i = (unsigned)rng_below(&rng, 50);
         bool remove = rng_below(&rng, 4) == 0;
 
