@@ -21,9 +21,6 @@
 #include "controller/warmpool/warmpool.h"
 #include "kube/meta.h"
 
-/* Values that may wait have to differ for this long. */
-#define POOL_COALESCE_NS NS_PER_S
-
 typedef struct PoolPass {
     const View *view;
     const KubeObj *pool;
@@ -144,8 +141,8 @@ static void shrink_plan(PoolPass *pass, ScaleDecision decision)
 static void status_plan(PoolPass *pass, size_t replicas)
 {
     const PoolNumbers numbers = {replicas, pass->census.n_ready, pass->census.n_lost};
-    bool urgent = false;
-    json_t *patch = pool_status_patch(pass->pool, &numbers, &urgent);
+    uint64_t wait_ns = 0;
+    json_t *patch = pool_status_patch(pass->pool, &numbers, &wait_ns);
     PlanAction *action;
 
     if (!patch) {
@@ -153,7 +150,7 @@ static void status_plan(PoolPass *pass, size_t replicas)
     }
     action = plan_patch_status(pass->plan, pass->pool, patch);
     action->priority = KUBE_PRIO_LOW;
-    action->coalesce_ns = urgent ? 0 : POOL_COALESCE_NS;
+    action->coalesce_ns = wait_ns;
 }
 
 static void requeue_plan(PoolPass *pass)

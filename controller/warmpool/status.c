@@ -23,7 +23,15 @@ static void number_want(json_t *patch, JNode now, const char *key, int64_t value
     }
 }
 
-json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, bool *ret_urgent)
+static uint64_t wait_for(const PoolNumbers *numbers, size_t was_ready, size_t desired)
+{
+    if (numbers->ready < was_ready) {
+        return numbers->lost > 0 ? 0 : POOL_STATUS_CLAIMED_WAIT_NS;
+    }
+    return numbers->ready > was_ready && numbers->ready == desired ? 0 : POOL_STATUS_WAIT_NS;
+}
+
+json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, uint64_t *ret_wait_ns)
 {
     JNode now = kube_obj_status(pool);
     size_t was_ready = (size_t)jnode_i64(jnode_at(now, "readyReplicas"), 0);
@@ -43,8 +51,7 @@ json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, bool 
     if (json_object_size(status) == 0) {
         return NULL;
     }
-    *ret_urgent = (numbers->ready < was_ready && numbers->lost > 0) ||
-                  (numbers->ready != was_ready && numbers->ready == pool_desired(pool));
+    *ret_wait_ns = wait_for(numbers, was_ready, pool_desired(pool));
     patch = jx_object_new();
     jx_set(patch, "status", TAKE(status));
     return patch;

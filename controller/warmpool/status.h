@@ -14,9 +14,15 @@ typedef struct PoolNumbers {
     size_t lost; /* active members that were ready and are not any more */
 } PoolNumbers;
 
-/* Merge patch of the status, NULL when it is right already. Owned. *ret_urgent: as many are ready
- * as are wanted, or fewer than was said because some failed. Fewer because of claims is not urgent:
- * their places are being filled, and often are before it would have been told. */
-json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, bool *ret_urgent);
+/* Values that are on their way have to differ for this long before they are told. */
+#define POOL_STATUS_WAIT_NS (1ull * 1000000000ull)
+/* A member that was claimed is being replaced: most successors are ready before it would be told,
+ * which saves two writes a claim. */
+#define POOL_STATUS_CLAIMED_WAIT_NS (3ull * 1000000000ull)
+
+/* Merge patch of the status, NULL when it is right already. Owned. *ret_wait_ns: for how long it
+ * has to be wanted first; 0 when as many are ready as are wanted, or fewer than was said because
+ * some failed. */
+json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, uint64_t *ret_wait_ns);
 /* spec.replicas, 1 when absent. */
 size_t pool_desired(const KubeObj *pool);
