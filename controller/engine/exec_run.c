@@ -126,6 +126,7 @@ static void report(ExecRun *run, bool error)
     meters_sample(exec->config.meters, METER_RECONCILE_TOTAL, 1, labels, 2);
     meters_sample(exec->config.meters, METER_RECONCILE_TIME_SECONDS, (double)took_ns / 1e9, labels,
                   1);
+    meters_sample(exec->config.meters, METER_WORK_SECONDS, (double)took_ns / 1e9, labels, 1);
     if (error) {
         meters_sample(exec->config.meters, METER_RECONCILE_ERRORS_TOTAL, 1, labels, 1);
     }
@@ -341,6 +342,15 @@ void exec_run_note_error(ExecRun *run, const PlanAction *action, const char *tex
     }
 }
 
+static void report_start(const ExecRun *run, uint64_t queued_ns)
+{
+    const Str labels[] = {str_from(run->controller->reconciler->name)};
+    uint64_t waited_ns = run->started_ns > queued_ns ? run->started_ns - queued_ns : 0;
+
+    meters_sample(run->exec->config.meters, METER_QUEUE_SECONDS, (double)waited_ns / 1e9, labels,
+                  1);
+}
+
 void exec_run_start(ExecController *controller, KubeQueueItem *item)
 {
     ExecRun *run = xcalloc(1, sizeof(*run));
@@ -354,6 +364,7 @@ void exec_run_start(ExecController *controller, KubeQueueItem *item)
     run->key = (KubeKey){str_from(run->ns), str_from(run->name)};
     run->holder = xasprintf("%s/%s/%s", controller->reconciler->name, run->ns, run->name);
     run->started_ns = loop_now(run->exec->config.loop);
+    report_start(run, kube_queue_item_queued_ns(item));
     arena_init(&run->arena, 0);
     plan_init(&run->plan, &run->arena);
     facts_init(&run->facts);

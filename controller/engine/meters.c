@@ -32,6 +32,8 @@ static const char *const total_labels[] = {
     "pod_condition", "created_by",       NULL};
 static const char *const result_labels[] = {"controller", "result", NULL};
 static const char *const controller_labels[] = {"controller", NULL};
+static const char *const name_labels[] = {"name", NULL};
+static const double queue_buckets[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
 
 static const struct {
     MetricType type;
@@ -84,6 +86,15 @@ static const struct {
                                       {.name = "controller_runtime_reconcile_time_seconds",
                                        .help = "Length of a pass, by controller",
                                        .labels = controller_labels}},
+    [METER_QUEUE_SECONDS] = {METRIC_HISTOGRAM,
+                             false,
+                             {"workqueue_queue_duration_seconds",
+                              "Time a key waited for a worker, in seconds", name_labels, 0,
+                              queue_buckets, ARRAY_LEN(queue_buckets)}},
+    [METER_WORK_SECONDS] = {METRIC_HISTOGRAM,
+                            false,
+                            {"workqueue_work_duration_seconds", "Length of a pass, in seconds",
+                             name_labels, 0, queue_buckets, ARRAY_LEN(queue_buckets)}},
 };
 
 static size_t label_count(MeterId id)

@@ -18,6 +18,8 @@ typedef enum MeterId {
     METER_RECONCILE_TOTAL,             /* controller, result */
     METER_RECONCILE_ERRORS_TOTAL,      /* controller */
     METER_RECONCILE_TIME_SECONDS,      /* controller */
+    METER_QUEUE_SECONDS,               /* name */
+    METER_WORK_SECONDS,                /* name */
     METER_MAX_,
 } MeterId;
 

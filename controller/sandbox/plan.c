@@ -40,6 +40,14 @@ static void plan_active(SandboxPass *pass)
     }
 }
 
+/* Nobody waits for a pool member: claims go first when the connection is full. */
+static void yield_to_claims(const SandboxPass *pass)
+{
+    for (size_t i = 0; pass->owner == SANDBOX_BY_POOL && i < pass->plan->n_actions; i++) {
+        pass->plan->actions[i]->priority = KUBE_PRIO_LOW;
+    }
+}
+
 static void sandbox_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
 {
     const KubeObj *sandbox = view_get(view, KUBE_SANDBOX, key.ns, key.name);
@@ -51,11 +59,11 @@ static void sandbox_plan(const View *view, KubeKey key, Arena *arena, Plan *plan
     }
     pass = arena_alloc(arena, sizeof(*pass));
     sandbox_pass_init(pass, view, sandbox, arena, plan);
-    if (sandbox_plan_expiry(pass)) {
-        return;
+    if (!sandbox_plan_expiry(pass)) {
+        plan->reason = pass->suspended ? "suspend" : "run";
+        plan_active(pass);
     }
-    plan->reason = pass->suspended ? "suspend" : "run";
-    plan_active(pass);
+    yield_to_claims(pass);
 }
 
 /* ---- wake-ups ---- */
