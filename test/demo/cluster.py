@@ -19,9 +19,9 @@ def kubectl(*args):
 
 def get(kind, name=None, ns=NS, selector=None):
     """An object, None when there is none; or the items of a list."""
-    args = ["get", kind, "-n", ns, "-o", "json", "--ignore-not-found"]
+    args = ["get", kind, "-n", ns, "-o", "json"]
     if name:
-        text = kubectl(*args, name)
+        text = kubectl(*args, name, "--ignore-not-found")
         return json.loads(text) if text else None
     return json.loads(kubectl(*args, *(["-l", selector] if selector else [])))["items"]
 
