@@ -328,21 +328,30 @@ static ExchangeOutcome run_state(Exchange *x)
     }
 }
 
-ExchangeOutcome exchange_run(Exchange *x)
+static ExchangeOutcome run_states(Exchange *x)
 {
-    ExchangeOutcome outcome = EXCHANGE_PENDING;
+    ExchangeOutcome outcome;
     ExchangeState before;
 
-    if (x->front->eof && exchange_ends_with_client(x)) {
-        return EXCHANGE_ABORT;
-    }
-    if (exchange_now(x) >= exchange_deadline(x) && !expire(x)) {
-        return EXCHANGE_ABORT;
-    }
     do {
         before = x->state;
         outcome = run_state(x);
     } while (outcome == EXCHANGE_PENDING && x->state != before);
+    return outcome;
+}
+
+/* Progress first, the clock second: what arrived in time counts although it is looked at late. */
+ExchangeOutcome exchange_run(Exchange *x)
+{
+    ExchangeOutcome outcome;
+
+    if (x->front->eof && exchange_ends_with_client(x)) {
+        return EXCHANGE_ABORT;
+    }
+    outcome = run_states(x);
+    if (outcome == EXCHANGE_PENDING && exchange_now(x) >= exchange_deadline(x)) {
+        outcome = expire(x) ? run_states(x) : EXCHANGE_ABORT;
+    }
     x->head_hot = false;
     return outcome;
 }

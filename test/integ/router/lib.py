@@ -53,6 +53,8 @@ class Router:
         self.log_path = self.dir + '/log'
         self.log_file = open(self.log_path, 'wb')
         environ = {k: v for k, v in os.environ.items() if not k.startswith('ROUTER_AUTH')}
+        # Freed memory kept back by the sanitizer would look like a leak to the memory checks.
+        environ['ASAN_OPTIONS'] = environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'
         environ.update(env or {})
         self.process = subprocess.Popen(args + list(flags), stderr=self.log_file, env=environ)
         self.wait_ready()

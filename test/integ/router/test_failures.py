@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sandboxes that are not there, die, cut off or go stale; clients that leave."""
+import socket
+import threading
+import time
+
+import common
+from common import setup, teardown  # noqa: F401
+from lib import (OK, Backend, ask, connect, contains, equal, free_port, is_closed, read_all, read_exactly,
+                 read_head, read_until, replying, request, routing, talk, wait_for)
+
+BAD_GATEWAY = b'{"detail":"Could not connect to the backend sandbox: box"}\n'
+RESET = b'\1\0\0\0\0\0\0\0'  # SO_LINGER: on, 0 s
+
+
+class Nowhere:
+    def __init__(self):
+        self.port = free_port()
+
+
+def test_a_refused_connection_is_tried_again_then_502():
+    before = common.router.metric('sandbox_router_upstream_retries_total', sandbox_namespace='default')
+    start = time.monotonic()
+    status, _, body = ask(common.router, 'box', Nowhere())
+    equal((status, body), (502, BAD_GATEWAY))
+    assert 0.09 < time.monotonic() - start < 2  # 20 + 40 + 40 ms
+    equal(common.router.metric('sandbox_router_upstream_retries_total', sandbox_namespace='default') - before, 3)
+    assert common.router.metric('sandbox_router_upstream_errors_total', reason='dial') >= 1
+
+
+def test_a_refused_port_does_not_spoil_the_address():
+    backend = Backend(replying(OK))
+    equal(ask(common.router, 'box', Nowhere())[0], 502)
+    equal(ask(common.router, 'box', backend)[0], 200)
+
+
+def test_a_sandbox_that_starts_listening_meanwhile_gets_the_request_once():
+    target, seen = Nowhere(), []
+    with connect(common.router) as sock:
+        sock.sendall(request('box', target, start=b'POST / HTTP/1.1', more=b'Content-Length: 0\r\n'))
+        time.sleep(0.04)
+        backend = Backend(replying(OK, seen), port=target.port)
+        contains(read_all(sock), b'200 OK')
+    equal(len(seen), 1)
+    backend.close()
+
+
+def test_a_reply_cut_short_is_cut_for_the_client():
+    rows = [b'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab',
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n',
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nzz\r\n',
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nA: b']
+    for reply in rows:
+        def script(sock, number):
+            read_head(sock)
+            sock.sendall(reply)
+        backend = Backend(script)
+        with connect(common.router) as sock:
+            sock.sendall(request('box', backend, close=False))
+            got = read_all(sock)
+        contains(got, b'200 OK')
+        assert not got.endswith(b'0\r\n\r\n'), got
+        equal(backend.accepted, 1)
+        backend.close()
+
+
+def test_a_reset_before_the_reply_is_502():
+    def script(sock, number):
+        read_head(sock)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    backend = Backend(script)
+    equal(ask(common.router, 'box', backend, start=b'POST / HTTP/1.1', more=b'Content-Length: 0\r\n')[2], BAD_GATEWAY)
+    equal(backend.accepted, 1)
+
+
+def once_each(seen):
+    """Answers one request a connection, then closes without having said so."""
+    def script(sock, number):
+        head, rest = read_head(sock)
+        seen.append(head)
+        sock.sendall(OK)
+    return script
+
+
+def test_a_connection_that_went_stale_is_replaced():
+    seen = []
+    backend = Backend(once_each(seen))
+    with connect(common.router) as sock:
+        for i in range(50):
+            method = b'POST' if i % 2 else b'GET'
+            sock.sendall(request('box', backend, start=method + b' /%d HTTP/1.1' % i, close=False,
+                                 more=b'Content-Length: 0\r\n'))
+            head, rest = read_head(sock)
+            contains(head, b'200 OK')
+            read_exactly(sock, 2, rest)
+            time.sleep(0.002)
+    equal([h.split(b' ')[1] for h in seen], [b'/%d' % i for i in range(50)])
+
+
+def dies_on_second(seen):
+    """The second request on a connection is read and then nothing is said."""
+    def script(sock, number):
+        read_head(sock)
+        sock.sendall(OK)
+        head, rest = read_head(sock)
+        if head:
+            seen.append(head)
+    return script
+
+
+def test_only_what_may_be_repeated_is_sent_again():
+    for method, status in ((b'GET', b'200'), (b'DELETE', b'200'), (b'POST', b'502'), (b'PATCH', b'502')):
+        seen = []
+        backend = Backend(dies_on_second(seen))
+        with connect(common.router) as sock:
+            sock.sendall(request('box', backend, close=False))
+            head, rest = read_head(sock)
+            read_exactly(sock, 2, rest)
+            sock.sendall(request('box', backend, start=method + b' /second HTTP/1.1'))
+            reply = read_all(sock)
+        equal((method, reply.split(b' ')[1], len(seen)), (method, status, 1))
+        backend.close()
+
+
+def test_a_client_that_leaves_ends_the_request_at_the_sandbox():
+    for sent in (b'', b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n'):
+        gone = threading.Event()
+
+        def script(sock, number):
+            read_head(sock)
+            sock.sendall(sent)
+            if sock.recv(1) == b'':
+                gone.set()
+        backend = Backend(script)
+        sock = connect(common.router)
+        sock.sendall(request('box', backend, start=b'POST / HTTP/1.1', more=b'Content-Length: 0\r\n'))
+        if sent:
+            read_until(sock, b'1\r\na\r\n')
+        else:
+            wait_for(lambda: backend.accepted == 1)
+            time.sleep(0.05)
+        sock.close()
+        assert gone.wait(5)
+        backend.close()
+    assert any(line['status'] == 499 for line in common.router.access_lines())
+
+
+def test_a_client_that_leaves_in_the_middle_of_an_upload():
+    cut = []
+
+    def script(sock, number):
+        head, rest = read_head(sock)
+        cut.append(len(read_exactly(sock, 1000, rest)))
+    backend = Backend(script)
+    sock = connect(common.router)
+    sock.sendall(request('box', backend, start=b'PUT / HTTP/1.1', more=b'Content-Length: 1000\r\n', body=b'x' * 10))
+    wait_for(lambda: backend.accepted == 1)
+    time.sleep(0.05)
+    sock.close()
+    wait_for(lambda: cut == [10])
+
+
+def test_a_thousand_impatient_clients_of_a_dead_sandbox():
+    silent = Backend(lambda sock, number: read_all(sock))
+    before = common.router.rss_kb()
+    for _ in range(10):
+        socks = [connect(common.router) for _ in range(100)]
+        for sock in socks:
+            sock.sendall(request('box', silent))
+        time.sleep(0.05)
+        for sock in socks:
+            sock.close()
+    wait_for(lambda: common.router.metric('sandbox_router_inflight_requests') == 0)
+    assert common.router.rss_kb() - before < 6000, common.router.rss_kb() - before
+
+
+def test_a_sandbox_that_stops_reading_but_answers():
+    def script(sock, number):
+        read_head(sock)
+        sock.sendall(b'HTTP/1.1 507 Full\r\nContent-Length: 4\r\n\r\nfull')
+        sock.shutdown(socket.SHUT_RDWR)
+    backend = Backend(script)
+    with connect(common.router) as sock:
+        sock.sendall(request('box', backend, start=b'PUT / HTTP/1.1', more=b'Content-Length: 3000000\r\n'))
+        try:
+            for _ in range(30):
+                sock.sendall(b'x' * 100000)
+        except OSError:
+            pass
+        contains(read_all(sock), b'507 Full')
+
+
+def test_after_all_this_a_request_works():
+    equal(ask(common.router, 'box', Backend(replying(OK)))[0], 200)
+    sock = connect(common.router)
+    sock.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+    contains(read_all(sock), b'400')
+    assert is_closed(sock)
+    contains(talk(common.router, b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n' +
+                  routing('box', Backend(replying(OK)).port) + b'\r\n'), b'200 OK')
