@@ -19,7 +19,7 @@
 /* Progress that stays Ready=False is written after this time, that of pool members, which nobody
  * looks at before they are Ready, after the longer one. */
 #define SANDBOX_COALESCE_NS NS_PER_S
-#define SANDBOX_COALESCE_POOL_NS (5 * NS_PER_S)
+#define SANDBOX_COALESCE_POOL_NS (10 * NS_PER_S)
 /* Longest time by which a metadata-only Pod patch is put off (--sandbox-write-behind-window). */
 #define SANDBOX_WRITE_BEHIND_MAX_NS NS_PER_S
 /* Most container ports that become Service ports. */

@@ -324,7 +324,7 @@ T_TEST(sandbox_of_a_pool_that_hangs_says_so_after_a_while)
 
     start_leading(&cluster, &replica);
     add_member(&cluster, "s");
-    run(&cluster, 4 * NS_PER_S);
+    run(&cluster, 9 * NS_PER_S);
     T_CHECK(!condition(&cluster, "s", "Ready"));
     run(&cluster, 2 * NS_PER_S);
     T_EQ_STR(jx_get_str(condition(&cluster, "s", "Ready"), "message"),
