@@ -64,6 +64,15 @@ def expect(got, wanted):
         raise AssertionError(f"expected {wanted!r}, got {got!r}")
 
 
+def answer(box, command, timeout=30):
+    """What the command prints; it has to succeed and be silent on stderr."""
+    result = box.commands.run(command, timeout=timeout)
+    if result.exit_code != 0 or result.stderr:
+        last = (result.stderr.strip().split("\n") or [""])[-1]
+        raise AssertionError(f"the command ended with exit code {result.exit_code}: {last}")
+    return result.stdout
+
+
 def connection():
     """In the test cluster we are in the node's network and reach Services; elsewhere by port-forward."""
     if not TEST_CLUSTER:
@@ -88,10 +97,9 @@ def claims(client):
 
 def runs_python(box):
     with step("python3 -c with pandas") as s:
-        result = box.commands.run(python(PANDAS), timeout=60)
-        expect((result.exit_code, result.stderr), (0, ""))
-        expect(result.stdout.split()[-4:], ["Oslo", "8", "Rome", "4"])
-        s.note(result.stdout)
+        table = answer(box, python(PANDAS), timeout=60)
+        expect(table.split()[-4:], ["Oslo", "8", "Rome", "4"])
+        s.note(table)
 
 
 def keeps_files(box):
@@ -130,9 +138,7 @@ def private_addresses(box):
 def network_is_bounded(box):
     with step("private network from inside: blocked") as s:
         targets = private_addresses(box)
-        result = box.commands.run(python(CONNECT, *[a for _, a in targets]), timeout=30)
-        expect((result.exit_code, result.stderr), (0, ""))
-        seen = json.loads(result.stdout)
+        seen = json.loads(answer(box, python(CONNECT, *[a for _, a in targets])))
         for what, address in targets:
             s.note(f"{what + ',':17} {address}: {seen[address]}")
         reached = [what for what, address in targets if seen[address] == "open"]
@@ -142,9 +148,7 @@ def network_is_bounded(box):
         note("the internet is not tried on a cluster that is not ours; DEMO_URL=http://... names a page to fetch")
         return
     with step(f"internet from inside: {urllib.parse.urlsplit(URL).hostname}") as s:
-        result = box.commands.run(python(FETCH, URL), timeout=30)
-        expect((result.exit_code, result.stderr), (0, ""))
-        s.note(f"{URL} says: {result.stdout.strip()[:60]}")
+        s.note(f"{URL} says: {answer(box, python(FETCH, URL)).strip()[:60]}")
 
 
 def change_template():

@@ -27,7 +27,9 @@ seconds_since() { # EPOCHREALTIME: prints seconds with one digit
 }
 
 last_line() { # LOG: its last line that is not empty, printable and short
-    tail -n 3 "$1" 2>/dev/null | tr -cd '\n -~' | sed '/^ *$/d' | tail -n 1 | cut -c1-64
+    local line
+    line=$(tail -n 3 "$1" 2>/dev/null | tr -cd '\n -~' | sed '/^ *$/d' | tail -n 1 | cut -c1-64)
+    printf '%s' "${line:-at work}"
 }
 
 ticker() { # WHAT LOG BEGAN
