@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "router/cpus.h"
+#include "router/options.h"
+#include "test/harness/t.h"
+
+static const char *env_token, *env_open, *env_timeout;
+
+static const char *fake_env(const char *name)
+{
+    return strcmp(name, "ROUTER_AUTH_TOKEN") == 0              ? env_token
+           : strcmp(name, "ALLOW_UNAUTHENTICATED_ROUTER") == 0 ? env_open
+           : strcmp(name, "PROXY_TIMEOUT_SECONDS") == 0        ? env_timeout
+                                                               : NULL;
+}
+
+static int load(RouterOptions *options, Err *err, const char *flag1, const char *flag2)
+{
+    char *argv[] = {(char *)(uintptr_t) "sandbox-router", (char *)(uintptr_t)flag1,
+                    (char *)(uintptr_t)flag2, NULL};
+
+    return options_load(flag2 ? 3 : flag1 ? 2 : 1, argv, fake_env, options, err);
+}
+
+T_TEST(authorization_has_no_default)
+{
+    RouterOptions options;
+    Err err = ERR_INIT;
+
+    env_token = env_open = env_timeout = NULL;
+    T_EQ_INT(load(&options, &err, NULL, NULL), -EINVAL);
+    T_CONTAINS(err.msg, "--authz-mode=allow-all");
+    T_CONTAINS(err.msg, "ROUTER_AUTH_TOKEN");
+    T_CONTAINS(err.msg, "ALLOW_UNAUTHENTICATED_ROUTER");
+    env_open = "false";
+    env_token = "";
+    T_EQ_INT(load(&options, &err, NULL, NULL), -EINVAL);
+}
+
+T_TEST(the_python_profile_is_the_environment_without_flags)
+{
+    RouterOptions options;
+    Err err = ERR_INIT;
+
+    env_token = NULL;
+    env_open = "Yes";
+    T_OK(load(&options, &err, NULL, NULL));
+    T_CHECK(options.trust_pod_ip && !options.cache_enabled && !options.auth_token);
+    env_open = NULL;
+    env_token = "t";
+    T_OK(load(&options, &err, NULL, NULL));
+    T_CHECK(options.trust_pod_ip && !options.cache_enabled);
+    T_EQ_STR(options.auth_token, "t");
+    T_OK(load(&options, &err, "--cache-enabled", NULL));
+    T_CHECK(!options.trust_pod_ip && options.cache_enabled);
+    T_EQ_STR(options.auth_token, "t");
+    T_OK(load(&options, &err, "--authz-mode=allow-all", NULL));
+    T_CHECK(options.cache_enabled);
+    T_EQ_STR(options.auth_token, "t");
+    env_token = NULL;
+}
+
+T_TEST(defaults)
+{
+    RouterOptions options;
+    Err err = ERR_INIT;
+
+    env_token = env_open = env_timeout = NULL;
+    T_OK(load(&options, &err, "--authz-mode=allow-all", NULL));
+    T_EQ_INT(options.proxy_timeout_ns, 180 * (int64_t)1000000000);
+    T_EQ_INT(options.response_header_timeout_ns, 180 * (int64_t)1000000000);
+    T_EQ_INT(options.resolve_wait_ns, 2 * (int64_t)1000000000);
+    T_CHECK(options.cache_enabled && !options.trust_pod_ip && options.access_log);
+    T_EQ_STR(options.http_bind_address, ":8080");
+    T_CHECK(options.auth_token == NULL);
+    env_timeout = "2.5";
+    T_OK(load(&options, &err, "--authz-mode=allow-all", NULL));
+    T_EQ_INT(options.proxy_timeout_ns, 2500000000);
+    T_OK(load(&options, &err, "--authz-mode=allow-all", "--proxy-timeout=3s"));
+    T_EQ_INT(options.proxy_timeout_ns, 3000000000);
+    env_timeout = "-1";
+    T_OK(load(&options, &err, "--authz-mode=allow-all", NULL));
+    T_EQ_INT(options.proxy_timeout_ns, 180 * (int64_t)1000000000);
+    env_timeout = NULL;
+    T_OK(load(&options, &err, "--authz-mode=allow-all", "--upstream-retry-max-delay=0s"));
+    T_EQ_INT(options.retry_max_ns, 800000000);
+}
+
+T_TEST(help_and_version_need_nothing_else)
+{
+    RouterOptions options;
+    Err err = ERR_INIT;
+
+    T_OK(load(&options, &err, "--version", NULL));
+    T_CHECK(options.version);
+    T_OK(load(&options, &err, "-h", NULL));
+    T_CHECK(options.help);
+}
+
+T_TEST(quotas_of_a_cgroup)
+{
+    T_EQ_INT(cpus_from_quota("max 100000\n"), 0);
+    T_EQ_INT(cpus_from_quota("-1 100000"), 0);
+    T_EQ_INT(cpus_from_quota("100000 100000\n"), 1);
+    T_EQ_INT(cpus_from_quota("150000 100000\n"), 2);
+    T_EQ_INT(cpus_from_quota("50000 100000\n"), 1);
+    T_EQ_INT(cpus_from_quota("99999999999 1\n"), CPUS_MAX);
+    T_EQ_INT(cpus_from_quota("junk"), -1);
+    T_EQ_INT(cpus_from_quota("100000 0"), -1);
+    T_CHECK(cpus_available() >= 1 && cpus_available() <= CPUS_MAX);
+}
