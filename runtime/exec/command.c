@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "runtime/exec/fds.h"
 #include "runtime/exec/lookup.h"
 #include "runtime/exec/supervise.h"
+#include "runtime/exec/tree.h"
 
 typedef enum CommandPhase {
     COMMAND_RUNNING,
@@ -39,7 +39,7 @@ struct Command {
     LoopTimer timer;
     LoopDefer deliver;
     uint64_t started_ns;
-    pid_t leader; /* 0 until the supervisor reported it */
+    pid_t supervisor; /* also the session of the command */
     CommandResult result;
 };
 
@@ -188,7 +188,6 @@ static void on_message(Command *c, const SuperviseMessage *message)
 {
     switch ((SuperviseKind)message->kind) {
     case SUPERVISE_STARTED:
-        c->leader = message->value;
         break;
     case SUPERVISE_FAILED:
         c->result.spawn_errno = message->value;
@@ -209,16 +208,14 @@ static void on_message(Command *c, const SuperviseMessage *message)
     }
 }
 
-/* Somebody killed the supervisor: the command's own group still goes down with it. */
+/* Somebody killed the supervisor: the command's session still goes down with it. */
 static void on_lost(Command *c)
 {
     loop_io_remove(&c->control);
     if (c->phase == COMMAND_DRAINING) {
         return;
     }
-    if (c->leader > 0) {
-        kill(-c->leader, SIGKILL);
-    }
+    tree_kill_session(c->supervisor);
     c->result.lost = c->phase == COMMAND_RUNNING;
     drain_now(c);
     command_finish(c);
@@ -296,7 +293,6 @@ static int launch(Command *c, const CommandSpec *spec)
     AUTO(mem) char *program = NULL;
     AUTO(fd) int out = -1;
     AUTO(fd) int err = -1;
-    pid_t supervisor;
     int r = lookup_program(str_from(spec->argv[0]), spec->path, spec->cwd_fd, &program);
 
     if (r == 0) {
@@ -309,7 +305,7 @@ static int launch(Command *c, const CommandSpec *spec)
         const SuperviseSpec supervise = {
             program, spec->argv, spec->envp, spec->cwd_fd, c->executor->null_fd, out, err};
 
-        r = supervise_start(&supervise, &supervisor, &c->control_fd);
+        r = supervise_start(&supervise, &c->supervisor, &c->control_fd);
     }
     return r == 0 ? watch(c) : r;
 }

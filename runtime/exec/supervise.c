@@ -56,7 +56,10 @@ static bool arrange(const SuperviseSpec *spec, int socket_fd)
     return fchdir(SUPERVISE_FD_CWD) == 0;
 }
 
-/* 0 or errno of exec. The command leads a session of its own and starts with default signals. */
+/*
+ * 0 or errno of exec. The command leads a group of its own in the supervisor's session, which is
+ * how the main process finds it should the supervisor be killed; it starts with default signals.
+ */
 static int spawn(const SuperviseSpec *spec, pid_t *ret_pid)
 {
     posix_spawnattr_t attr;
@@ -68,8 +71,9 @@ static int spawn(const SuperviseSpec *spec, pid_t *ret_pid)
     posix_spawnattr_init(&attr);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setflags(&attr,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attr, 0);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
     r = posix_spawn(ret_pid, spec->program, NULL, &attr, spec->argv, spec->envp);
     posix_spawnattr_destroy(&attr);
     return r;
@@ -144,6 +148,7 @@ NORETURN static void supervise_main(const SuperviseSpec *spec, int socket_fd)
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     prctl(PR_SET_NAME, "supervisor");
+    setsid();
     if (!arrange(spec, socket_fd) || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         report(SUPERVISE_FAILED, errno);
         _exit(1);

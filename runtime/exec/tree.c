@@ -12,24 +12,36 @@
 
 #include "runtime/exec/fds.h"
 
+static bool parse_pid(const char **at, pid_t *ret)
+{
+    char *end;
+    long value = strtol(*at, &end, 10);
+
+    if (end == *at) {
+        return false;
+    }
+    *at = end;
+    *ret = (pid_t)value;
+    return true;
+}
+
 bool tree_parse_stat(const char *line, TreeProc *ret)
 {
     TreeProc proc = {0};
     const char *close = strrchr(line, ')');
-    char *end;
-    long pid = strtol(line, &end, 10), parent;
+    pid_t group;
 
-    /* PID (NAME) STATE PPID ...: only the last parenthesis ends the name. */
-    if (end == line || !close || close[1] != ' ' || close[2] == '\0' || close[3] != ' ') {
+    /* PID (NAME) STATE PPID PGRP SESSION ...: only the last parenthesis ends the name. */
+    if (!parse_pid(&line, &proc.pid) || !close || close[1] != ' ' || close[2] == '\0' ||
+        close[3] != ' ') {
         return false;
     }
-    proc.pid = (pid_t)pid;
     proc.state = close[2];
-    parent = strtol(close + 4, &end, 10);
-    if (end == close + 4) {
+    close += 4;
+    if (!parse_pid(&close, &proc.parent) || !parse_pid(&close, &group) ||
+        !parse_pid(&close, &proc.session)) {
         return false;
     }
-    proc.parent = (pid_t)parent;
     *ret = proc;
     return true;
 }
@@ -111,9 +123,14 @@ int tree_scan(Tree *tree, pid_t root)
     return 0;
 }
 
+static bool runs(const TreeProc *proc)
+{
+    return proc->state != 'Z' && proc->state != 'X';
+}
+
 static bool is_alive(const TreeProc *proc)
 {
-    return proc->member && proc->state != 'Z' && proc->state != 'X';
+    return proc->member && runs(proc);
 }
 
 size_t tree_alive(const Tree *tree)
@@ -154,6 +171,39 @@ size_t tree_signal(const Tree *tree, int signo, const pid_t *except, size_t n_ex
 void tree_deinit(Tree *tree)
 {
     vec_free(&tree->procs);
+}
+
+static size_t kill_session_once(const Tree *tree, pid_t session)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < tree->procs.len; i++) {
+        const TreeProc *proc = &tree->procs.ptr[i];
+
+        if (proc->session == session && runs(proc)) {
+            kill(proc->pid, SIGKILL);
+            count++;
+        }
+    }
+    return count;
+}
+
+size_t tree_kill_session(pid_t session)
+{
+    AUTO(tree) Tree tree = {0};
+    struct timespec pause = {.tv_nsec = 200000};
+    size_t found = 1;
+
+    for (int i = 0; i < TREE_SESSION_SCANS && found > 0; i++) {
+        if (tree_scan(&tree, getpid()) < 0) {
+            break;
+        }
+        found = kill_session_once(&tree, session);
+        if (found > 0) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    return found;
 }
 
 static uint64_t now_ns(void)

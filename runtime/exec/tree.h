@@ -14,6 +14,7 @@
 typedef struct TreeProc {
     pid_t pid;
     pid_t parent;
+    pid_t session;
     char state; /* 'Z' zombie, 'X' dead, as in /proc/PID/stat */
     bool member;
 } TreeProc;
@@ -31,6 +32,13 @@ size_t tree_alive(const Tree *tree);
 /* Sends `signo` to every living member but those in `except`. Returns how many got it. */
 size_t tree_signal(const Tree *tree, int signo, const pid_t *except, size_t n_except);
 void tree_deinit(Tree *tree);
+
+/*
+ * Kills all processes of a session, forking ones included; for a tree that has lost its subreaper.
+ * Returns how many were alive at the last look.
+ */
+#define TREE_SESSION_SCANS 50
+size_t tree_kill_session(pid_t session);
 
 /* Parses a line of /proc/PID/stat. The name in parentheses may hold anything. False = malformed. */
 bool tree_parse_stat(const char *line, TreeProc *ret);

@@ -12,14 +12,15 @@ T_TEST(tree_parses_stat_lines)
 
     T_CHECK(tree_parse_stat("12 (sh) S 7 12 12 0\n", &p));
     T_CHECK(p.pid == 12 && p.parent == 7 && p.state == 'S');
-    T_CHECK(tree_parse_stat("13 (a) b) R (x) Z 1 0", &p));
-    T_CHECK(p.pid == 13 && p.parent == 1 && p.state == 'Z');
+    T_EQ_INT(p.session, 12);
+    T_CHECK(tree_parse_stat("13 (a) b) R (x) Z 1 5 6", &p));
+    T_CHECK(p.pid == 13 && p.parent == 1 && p.state == 'Z' && p.session == 6);
     T_CHECK(!tree_parse_stat("", &p));
     T_CHECK(!tree_parse_stat("12 (sh", &p));
     T_CHECK(!tree_parse_stat("12 (sh)", &p));
     T_CHECK(!tree_parse_stat("12 (sh) S", &p));
-    T_CHECK(!tree_parse_stat("12 (sh) S x", &p));
-    T_CHECK(!tree_parse_stat("x (sh) S 1", &p));
+    T_CHECK(!tree_parse_stat("12 (sh) S 1 2", &p));
+    T_CHECK(!tree_parse_stat("x (sh) S 1 2 3", &p));
     T_EQ_INT(p.pid, 13);
 }
 
