@@ -36,7 +36,7 @@ static inline size_t buf_len(const Buf *buf)
 
 static inline Str buf_str(const Buf *buf)
 {
-    return (Str){buf->ptr + buf->start, buf->end - buf->start};
+    return (Str){buf->ptr ? buf->ptr + buf->start : "", buf->end - buf->start};
 }
 
 /* Free bytes at the end, after moving what is there to the front. */

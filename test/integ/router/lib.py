@@ -104,6 +104,13 @@ class Router:
         with open('/proc/%d/status' % self.process.pid) as f:
             return int(re.search(field + r':\s+(\d+)', f.read()).group(1))
 
+    def check_growth(self, before, limit_kb):
+        """Memory since `before`. The thread sanitizer keeps shadow pages and is allowed more."""
+        with open('/proc/%d/maps' % self.process.pid) as f:
+            factor = 8 if 'libtsan' in f.read() else 1
+        grown = self.rss_kb() - before
+        assert grown < limit_kb * factor, 'grew by %d KB' % grown
+
     def stop(self, sig=signal.SIGKILL):
         if self.process.poll() is None:
             self.process.send_signal(sig)

@@ -172,7 +172,7 @@ def test_a_thousand_impatient_clients_of_a_dead_sandbox():
         for sock in socks:
             sock.close()
     wait_for(lambda: common.router.metric('sandbox_router_inflight_requests') == 0)
-    assert common.router.rss_kb() - before < 6000, common.router.rss_kb() - before
+    common.router.check_growth(before, 6000)
 
 
 def test_a_sandbox_that_stops_reading_but_answers():

@@ -104,7 +104,7 @@ def test_an_unclaimed_pool_member_cannot_be_reached_by_name():
     api.put(pod('member', '127.0.0.1', warm=False))
     equal(ask(common.router, 'member', backend)[0], 200)
     api.put(pod('member', '127.0.0.1', warm=True))
-    equal(ask(common.router, 'member', backend)[0], 404)
+    wait_for(lambda: ask(common.router, 'member', backend)[0] == 404)
 
 
 def test_only_ready_pods_of_a_sandbox_are_targets():

@@ -102,7 +102,7 @@ def test_bulk_data_with_a_slow_reader():
     for _ in range(size // len(block)):
         want.update(block)
     equal((n, h.hexdigest()), (size, want.hexdigest()))
-    assert common.router.rss_kb() - before < 2048
+    common.router.check_growth(before, 2048)
     sock.close()
 
 
