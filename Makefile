@@ -20,7 +20,7 @@ all: deps-build $(PROGRAMS) ## all programs, into build/bin
 
 help: ## this list
 	@echo 'Cofferdam $(VERSION). Targets:'
-	@cat $(MAKEFILE_LIST) | sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' | sort | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+	@cat $(MAKEFILE_LIST) | sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' | sort | awk -F'|' '{ printf "%-20s%s\n", $$1, $$2 }'
 
 clean: ## remove what was built, keep build/tools
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name tools ! -name cluster ! -name images -exec rm -rf {} +; fi
