@@ -179,6 +179,11 @@ uint64_t loop_next_deadline(const Loop *loop)
     return first ? first->key : LOOP_NEVER;
 }
 
+bool loop_is_calm(const Loop *loop)
+{
+    return list_is_empty(&loop->deferred) && loop_next_deadline(loop) > loop->now;
+}
+
 /* Only timers that were due when the tick began: one that arms itself for now waits a tick. */
 static void loop_dispatch_timers(Loop *loop)
 {

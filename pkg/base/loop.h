@@ -101,5 +101,7 @@ void loop_stop(Loop *loop, int code);
 /* One tick, waiting at most max_wait_ns for something to happen. 0 or -errno. */
 int loop_step(Loop *loop, uint64_t max_wait_ns);
 uint64_t loop_next_deadline(const Loop *loop); /* LOOP_NEVER when no timer is armed */
+/* No deferred call waits and no timer is due at the time of the last tick. */
+bool loop_is_calm(const Loop *loop);
 
 DEFINE_AUTO_PTR(loop, Loop, loop_free)

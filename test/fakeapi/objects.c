@@ -445,6 +445,15 @@ static bool waits_foreground(const json_t *object)
     return false;
 }
 
+/* Owners of other kinds are out of this world and taken to be alive. */
+static bool owner_is_modelled(const json_t *ref)
+{
+    Str rest;
+    Str group = str_cut(jx_get_str(ref, "apiVersion"), '/', &rest);
+
+    return kube_kind_find(rest.ptr ? group : STR(""), STR_NULL, jx_get_str(ref, "kind")) != NULL;
+}
+
 /* All owners are gone or wait for us in the foreground. */
 static bool is_garbage(FakeApi *api, const json_t *object)
 {
@@ -459,6 +468,9 @@ static bool is_garbage(FakeApi *api, const json_t *object)
     {
         const json_t *owner = find_uid(api, jx_get_str(ref, "uid"));
 
+        if (!owner_is_modelled(ref)) {
+            return false;
+        }
         if (owner && !waits_foreground(owner)) {
             return false;
         }

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulator: see docs/sim.md. SEED=n tells the story of one seed, SEEDS=a..b runs many quietly,
+# WITHOUT=knob,... leaves knobs off.
+SIM := $(B)/test/sim/sim
+SEEDS ?= 1..2000
+
+$(SIM): $(call obj_of,$(wildcard test/sim/*.c)) $(B)/lib/libfakeapi.a $(B)/lib/libcontroller.a $(LAYER_LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+
+.PHONY: sim
+sim: $(SIM) ## run the simulator (SEED=n tells a story, SEEDS=1..2000 runs many)
+	@$(SIM) $(if $(SEED),,-r test/sim/regressions) $(if $(WITHOUT),-w '$(WITHOUT)') $(or $(SEED),$(SEEDS))
