@@ -16,6 +16,7 @@
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_STEP_S 10
 #define CONNECTION_AGE_S 3600
+#define H2_BODY_MAX (64u << 10) /* larger ones go by HTTP/1.1 */
 
 static int on_sockopt(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -119,7 +120,10 @@ static void flight_connection(Flight *flight)
 
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
                      str_starts(str_from(flight->curl->base), STR("http://")) ? "http" : "https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    /* This libcurl spins while a large upload waits for the peer's window (curl issue 10449). */
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                     flight->req->body.len > H2_BODY_MAX ? (long)CURL_HTTP_VERSION_1_1
+                                                         : (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);

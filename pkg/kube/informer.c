@@ -271,6 +271,7 @@ void kube_informer_stop(KubeInformer *informer)
     kube_cancel(kube_api_transport(informer->config.api), &informer->req);
     /* What was running never ends now: a later start begins with a list. */
     watch->running = false;
+    watch->not_before_ns = 0;
     watch->state = KUBE_WATCH_EMPTY;
 }
 

@@ -64,6 +64,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send(200, pod("x", token=self.headers.get("Authorization", "none"),
                            port=str(self.client_address[1])))
 
+    def do_auth(self):
+        if self.headers.get("Authorization") == "Bearer second":
+            self.do_ok()
+        else:
+            self.send(401, status(401, "Unauthorized", "who are you"))
+
     def do_truncated(self):
         self.send(200, pod("x")[:20], length=len(pod("x")))
         self.close_connection = True

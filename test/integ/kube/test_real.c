@@ -111,6 +111,33 @@ T_TEST(real_create_patch_get_delete)
     T_EQ_INT(stats.connections, 1);
 }
 
+T_TEST(real_large_bodies_arrive)
+{
+    const KubeKind *kind = kube_kind(KUBE_SERVICE);
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    AUTO(mem) char *name = own_name("large");
+    AUTO(mem) char *text = service_text(name);
+    AUTO(strbuf) StrBuf patch = STRBUF_INIT(1u << 20);
+    KubeKey key = {NS, str_from(name)};
+
+    real_init(&client, NULL);
+    kube_api_create(client.api, kind, NS, str_from(text), NULL, on_answer, &answer);
+    T_EQ_INT(wait_ok(&client, &answer), KUBE_REASON_NONE);
+    strbuf_append_cstr(&patch, "{\"metadata\":{\"annotations\":{\"x\":\"");
+    while (patch.len < 200000) {
+        strbuf_append_cstr(&patch, "0123456789");
+    }
+    strbuf_append_cstr(&patch, "\"}}}");
+    answer_reset(&answer);
+    kube_api_patch(client.api, kind, key, NULL, strbuf_str(&patch), NULL, on_answer, &answer);
+    T_EQ_INT(wait_ok(&client, &answer), KUBE_REASON_NONE);
+    T_CHECK(kube_obj_annotation(answer.obj, STR("x")).len > 199000);
+    answer_reset(&answer);
+    kube_api_delete(client.api, kind, key, NULL, NULL, on_answer, &answer);
+    T_EQ_INT(wait_ok(&client, &answer), KUBE_REASON_NONE);
+}
+
 static void count_down(void *ctx, const KubeError *error, KubeObj *obj)
 {
     size_t *left = ctx;

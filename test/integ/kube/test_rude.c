@@ -175,6 +175,51 @@ T_TEST(rude_token_file_is_read_again)
     T_EQ_STR(kube_obj_annotation(answer.obj, STR("token")), "Bearer second");
 }
 
+T_TEST(rude_401_makes_it_look_for_a_new_token_at_once)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    AUTO(mem) char *path = xasprintf("%s/token", t_tmpdir());
+    KubeConfig *config = rude_config("ca.pem");
+
+    config->token_file = xstrdup(path);
+    write_token(path, "first");
+    client_init(&client, config, NULL);
+    write_token(path, "second");
+    T_EQ_INT(get(&client, &answer, "auth", 0), KUBE_REASON_UNAUTHORIZED);
+    T_EQ_INT(get(&client, &answer, "auth", 0), KUBE_REASON_NONE);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    AUTO(mem) char *text = read_env_file(from);
+
+    write_token(to, text);
+}
+
+T_TEST(rude_new_authority_is_taken_up)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    AUTO(mem) char *path = xasprintf("%s/ca", t_tmpdir());
+    KubeConfig *config = rude_config("ca.pem");
+    KubeCurlStats stats;
+
+    free(TAKE(config->ca_pem));
+    config->ca_file = xstrdup(path);
+    copy_file("ca.pem", path);
+    client_init(&client, config, NULL);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    copy_file("other-ca.pem", path);
+    client_sleep(&client, KUBE_CRED_CHECK_NS + 100 * NS_PER_MS);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NETWORK); /* a new connection, refused */
+    copy_file("ca.pem", path);
+    client_sleep(&client, KUBE_CRED_CHECK_NS + 100 * NS_PER_MS);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    kube_curl_stats(client.curl, &stats);
+    T_EQ_INT(stats.connections, 3);
+}
+
 T_TEST(rude_connections_are_reused)
 {
     AUTO(client) Client client;
@@ -202,7 +247,7 @@ static void count_answer(void *ctx, const KubeError *error, KubeObj *obj)
 T_TEST(rude_flood_is_queued_by_priority)
 {
     AUTO(client) Client client;
-    const KubeCurlOptions options = {.inflight_max = 4};
+    const KubeCurlOptions options = {.inflight_max = 2, .shards = 2};
     size_t left = 60;
     KubeCurlStats stats;
 

@@ -277,8 +277,8 @@ T_TEST(watch_bad_events_cost_the_watch_then_a_list)
         "{\"type\":\"ADDED\",\"object\":[]}\n",
         "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\"}}}\n",
         "{\"type\":\"WHAT\",\"object\":{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\"}}}\n",
-        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Service\",\"metadata\":{\"name\":\"b\","
-        "\"namespace\":\"n\",\"resourceVersion\":\"4\"}}}\n",
+        ("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Service\",\"metadata\":{\"name\":\"b\","
+         "\"namespace\":\"n\",\"resourceVersion\":\"4\"}}}\n"),
         "{\"type\":\"BOOKMARK\",\"object\":{}}\n",
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xff\"}}}\n",
         "{\"type\":\"ERROR\"\n",
