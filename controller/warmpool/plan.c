@@ -21,6 +21,9 @@
 #include "controller/warmpool/warmpool.h"
 #include "kube/meta.h"
 
+/* A member that was claimed is not replaced sooner than this: in a burst the claims go first. */
+#define POOL_YIELD_NS (100 * NS_PER_MS)
+
 typedef struct PoolPass {
     const View *view;
     const KubeObj *pool;
@@ -64,19 +67,59 @@ static size_t adopt_plan(PoolPass *pass, size_t n)
     return done;
 }
 
+/* A claim took a member while others are ready: its successor gives way to the claims that come
+ * with it, and --sandbox-warm-pool-replenish-delay may ask for more. Never for a pool that is being
+ * made, scaled, or has nothing ready. */
+static uint64_t refill_delay(const PoolPass *pass)
+{
+    JNode status = kube_obj_status(pass->pool);
+    uint64_t asked = (uint64_t)pass->view->options->pool_replenish_delay_ns;
+
+    if (pass->census.n_ready == 0 ||
+        jnode_i64(jnode_at(status, "observedGeneration"), 0) != kube_obj_generation(pass->pool)) {
+        return 0;
+    }
+    return asked > POOL_YIELD_NS ? asked : POOL_YIELD_NS;
+}
+
+/* What --sandbox-warm-pool-max-refill-rate leaves of `n`: members made within the time in which the
+ * rate fills its bucket (a second, or one member) count against it. */
+static size_t refill_allowed(PoolPass *pass, size_t n)
+{
+    double rate = pass->view->options->pool_refill_rate_max;
+    double bucket = rate > 1 ? rate : 1;
+    int64_t window_ns = rate > 0 ? (int64_t)(bucket / rate * (double)NS_PER_S) : 0;
+    size_t recent = 0;
+
+    if (rate <= 0) {
+        return n;
+    }
+    for (size_t i = 0; i < pass->census.n_active; i++) {
+        recent += pass->census.active[i].created_ns > pass->view->now_wall_ns - window_ns;
+    }
+    if (n + recent > (size_t)bucket) {
+        plan_requeue_at(pass->plan, pass->view->now_wall_ns + window_ns);
+        n = recent < (size_t)bucket ? (size_t)bucket - recent : 0;
+    }
+    return n;
+}
+
 static void create_plan(PoolPass *pass, size_t n)
 {
+    uint64_t delay_ns = refill_delay(pass);
     uint64_t slot = pools_next_slot(pass->view->pools, pass->pool);
     char name[MEMBER_NAME_MAX + 1];
+    PlanAction *action;
 
     for (; n > 0; slot++) {
         member_name(pass->pool->name, pass->pool->uid, slot, name);
         if (view_get(pass->view, KUBE_SANDBOX, pass->pool->ns, str_from(name))) {
             continue;
         }
-        plan_create(pass->plan, KUBE_SANDBOX, pass->pool->ns, str_from(name),
-                    member_build(pass->pool, pass->template, pass->facts, str_from(name)))
-            ->priority = KUBE_PRIO_LOW;
+        action = plan_create(pass->plan, KUBE_SANDBOX, pass->pool->ns, str_from(name),
+                             member_build(pass->pool, pass->template, pass->facts, str_from(name)));
+        action->priority = KUBE_PRIO_LOW;
+        action->coalesce_ns = delay_ns;
         n--;
     }
 }
@@ -91,6 +134,7 @@ static size_t refill_plan(PoolPass *pass, size_t n)
         !template_gate_is_open(pass->view, pass->template, pass->facts, pass->arena, &policy)) {
         return 0;
     }
+    n = refill_allowed(pass, n);
     adopted = adopt_plan(pass, n);
     create_plan(pass, n - adopted);
     return n;
@@ -153,6 +197,29 @@ static void status_plan(PoolPass *pass, size_t replicas)
     action->coalesce_ns = wait_ns;
 }
 
+/* Members that wait for room or a gate, told once when it begins and once when it ends. */
+static void progress_plan(PoolPass *pass)
+{
+    bool told = kube_obj_annotation(pass->pool, STR(ANNOTATION_NOT_PROGRESSING)).ptr != NULL;
+    bool held = pass->census.n_held > 0;
+    json_t *patch = NULL;
+    PlanAction *event;
+
+    if (told == held) {
+        return;
+    }
+    kube_patch_annotation(&patch, ANNOTATION_NOT_PROGRESSING, held ? STR("true") : STR_NULL);
+    plan_patch(pass->plan, pass->pool, patch)->priority = KUBE_PRIO_LOW;
+    plan_next_stage(pass->plan);
+    event = held ? plan_event(pass->plan, pass->pool, "WarmPoolNotProgressing", "Reconciling",
+                              "%zu members cannot be scheduled or started; waiting for them",
+                              pass->census.n_held)
+                 : plan_event(pass->plan, pass->pool, "WarmPoolProgressing", "Reconciling",
+                              "No member is waiting to be scheduled any more");
+    event->warning = held;
+    event->optional = true;
+}
+
 static void requeue_plan(PoolPass *pass)
 {
     if (pass->census.look_at_ns != 0) {
@@ -193,5 +260,6 @@ void warmpool_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
     shrink_plan(&pass, decision);
     plan_next_stage(plan);
     status_plan(&pass, pass.census.n_active + more);
+    progress_plan(&pass);
     requeue_plan(&pass);
 }

@@ -354,6 +354,102 @@ T_TEST(members_that_stay_unready_are_replaced_or_held)
     }
 }
 
+T_TEST(held_members_are_told_of_once)
+{
+    AUTO(fixture) Fixture f;
+    const PlanAction *event;
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    fixture_member(&f, "m0", NULL);
+    fixture_put(&f, KUBE_POD,
+                "{'metadata':{'name':'m0'," OWNED_BY_M "},'status':{'conditions':[{'type':"
+                "'PodScheduled','status':'False','reason':'Unschedulable'}]}}");
+    f.view.now_wall_ns += 240ll * 1000000000ll;
+    plan(&f);
+    event = fixture_action(&f, PLAN_EVENT, KUBE_WARMPOOL);
+    T_CHECK(event && event->warning);
+    T_EQ_STR(event->event_reason, "WarmPoolNotProgressing");
+    T_EQ_STR(event->event_action, "Reconciling");
+    T_EQ_INT(fixture_count(&f, PLAN_PATCH, KUBE_WARMPOOL), 1);
+    fixture_put(&f, KUBE_WARMPOOL,
+                "{'metadata':{'name':'p','annotations':{'cofferdam.dev/not-progressing':'true'}},"
+                "'spec':{'replicas':1,'sandboxTemplateRef':{'name':'t'}}}");
+    plan(&f);
+    T_EQ_INT(fixture_count(&f, PLAN_EVENT, KUBE_WARMPOOL), 0);
+    fixture_delete(&f, KUBE_SANDBOX, "m0");
+    plan(&f);
+    event = fixture_action(&f, PLAN_EVENT, KUBE_WARMPOOL);
+    T_CHECK(event && !event->warning);
+    T_EQ_STR(event->event_reason, "WarmPoolProgressing");
+}
+
+static uint64_t create_delay(const Fixture *f)
+{
+    return fixture_action(f, PLAN_CREATE, KUBE_SANDBOX)->coalesce_ns;
+}
+
+static void observe_pool(Fixture *f, int replicas)
+{
+    fixture_put(f, KUBE_WARMPOOL,
+                "{'metadata':{'name':'p'},'spec':{'replicas':%d,'sandboxTemplateRef':{'name':'t'}},"
+                "'status':{'replicas':2,'readyReplicas':2,'observedGeneration':1}}",
+                replicas);
+}
+
+T_TEST(successors_give_way_to_claims_but_not_for_long)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 2, "");
+    plan(&f);
+    T_EQ_INT(create_delay(&f), 0); /* new pool */
+    observe_pool(&f, 2);
+    plan(&f);
+    T_EQ_INT(create_delay(&f), 0); /* nothing ready */
+    fixture_member(&f, "m", "n1");
+    plan(&f);
+    T_EQ_INT(create_delay(&f), 100000000);
+    f.options.pool_replenish_delay_ns = 5000000000ll;
+    plan(&f);
+    T_EQ_INT(create_delay(&f), 5000000000ll);
+}
+
+T_TEST(refill_keeps_to_its_rate)
+{
+    static const struct {
+        const char *label;
+        double rate;
+        int recent; /* made within the second */
+        size_t want;
+        int64_t again_ms; /* 0 = no need */
+    } rows[] = {
+        {"no limit", 0, 0, 20, 0},
+        {"five a second", 5, 0, 5, 1000},
+        {"five a second, two just made", 5, 2, 3, 1000},
+        {"five a second, all made", 5, 5, 0, 1000},
+        {"one in four seconds", 0.25, 0, 1, 4000},
+        {"rate beyond need", 100, 0, 20, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(fixture) Fixture f;
+
+        t_row(rows[i].label);
+        fixture_init(&f);
+        f.options.pool_refill_rate_max = rows[i].rate;
+        fixture_pool(&f, 20 + rows[i].recent, "");
+        f.view.now_wall_ns += 60ll * 1000000000ll; /* members below are as old as now */
+        members(&f, "m", rows[i].recent, "n1");
+        f.view.now_wall_ns -= 60ll * 1000000000ll;
+        plan(&f);
+        T_EQ_INT(creates(&f), rows[i].want);
+        T_EQ_INT(rows[i].again_ms ? f.plan.requeue_at_wall_ns - FIXTURE_NOW_NS : 0,
+                 rows[i].again_ms * 1000000ll);
+    }
+}
+
 T_TEST(grace_counts_from_the_last_ready_moment)
 {
     AUTO(fixture) Fixture f;
