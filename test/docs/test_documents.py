@@ -126,6 +126,15 @@ def test_variables_exist():
     findings(look)
 
 
+def test_suites_are_those_of_the_runner():
+    """Rows of docs/testing.md: | `NAME`, `NAME` | group | ... |"""
+    documented = {}
+    for names, group in re.findall(r"^\| (`[^|]+) \| (quick|all) \|", read("docs/testing.md"), re.M):
+        documented.update({name: group for name in re.findall(r"`([\w-]+)`", names)})
+    table = re.findall(r"^([\w-]+) *\| *(\w+) *\|", read("test/run-suites"), re.M)
+    assert documented == dict(table), f"docs/testing.md: {documented}"
+
+
 def test_layer_table_is_what_lint_enforces():
     rows = re.findall(r"^\| `(?:pkg/)?(\w+)` \| ([^|]+) \|", read("ARCHITECTURE.md").split("## Layers")[1], re.M)
     documented = {name: [] if "–" in below else below.strip().split(", ") for name, below in rows}
