@@ -200,10 +200,10 @@ def abuse_many_members():
         members = ",".join(f'"m{i}":{i}' for i in range(70000))
         probe = HealthProbe(r)
         begin = time.monotonic()
-        reply = r.post_json('{"command":"true",' + members + "}")
-        check(reply.status in (200, 422), reply)
-        check(time.monotonic() - begin < 5, "in time")
-        time.sleep(0.1)
+        for _ in range(10):
+            reply = r.post_json('{"command":"true",' + members + "}")
+            eq(reply.status, 200)
+        check(time.monotonic() - begin < 10, f"in time: {time.monotonic() - begin:.2f} s")
         probe.finish()
 
 

@@ -260,16 +260,17 @@ class HealthProbe:
     def __init__(self, runtime):
         self.process = subprocess.Popen([sys.executable, "-c", PROBE, str(runtime.port)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.first = self.process.stdout.readline()
 
     def finish(self):
         out, _ = self.process.communicate(timeout=30)
         eq(self.process.returncode, 0, "health probe")
-        answers = [line.split() for line in out.splitlines()]
+        answers = [line.split() for line in (self.first + out).splitlines()]
         eq({status for status, _ in answers}, {"200"}, "health")
         times = sorted(float(t) for _, t in answers)
         print(f"    health: {len(times)} answers, median {times[len(times) // 2] * 1000:.1f} ms, "
               f"slowest {times[-1] * 1000:.1f} ms")
-        check(len(times) >= 3, "health was probed")
+        check(len(times) >= 2, "health was probed meanwhile")
         check(times[len(times) // 2] < 0.2, f"median health answer {times[len(times) // 2]:.3f} s < 0.2 s")
         check(times[-1] < 1, f"slowest health answer {times[-1]:.3f} s < 1 s")
 
