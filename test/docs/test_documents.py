@@ -78,13 +78,21 @@ def test_flags_exist():
     findings(look)
 
 
+def expand(word):
+    """a/{b,c}.d as the shell does, for one pair of braces."""
+    m = re.match(r"([^{]*)\{([^}]*)\}(.*)$", word)
+    return [m.group(1) + one + m.group(3) for one in m.group(2).split(",")] if m else [word]
+
+
 def test_paths_exist():
     def look(_path, text):
         for number, span in code(text):
-            for word in re.findall(r"(?<![\w./-])(?:%s)/[\w./*-]+" % "|".join(TOPS), span):
-                word = word.rstrip(".,")
-                if not re.search(r"\.\.\.|/[A-Z]+(/|$)|_X\.", word) and not glob.glob(os.path.join(ROOT, word)):
-                    yield number, f"{word} is not there"
+            for word in re.findall(r"(?<![\w./-])(?:%s)/(?:[\w./*-]|\{[^}]*\})+" % "|".join(TOPS), span):
+                if re.search(r"\.\.\.|/[A-Z]+(/|$)|_X\.", word):
+                    continue  # stands for many
+                for one in expand(word.rstrip(".,")):
+                    if not glob.glob(os.path.join(ROOT, one)):
+                        yield number, f"{one} is not there"
     findings(look)
 
 
@@ -148,4 +156,5 @@ def test_the_reader_of_documents_reads():
     assert list(links(text)) == [(3, "y.md#z")]
     assert anchors(text) == {"a-b-c"}
     assert [c for _, c in code(text)] == ["b", "make q", "[n](no.md)", "make r", "make s"]
+    assert expand("a/{b,c}.d") == ["a/b.d", "a/c.d"] and expand("a/b") == ["a/b"]
     assert {"all", "demo", "test", "clean", "cluster-up"} <= make_targets()
