@@ -138,6 +138,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                            "items": [json.loads(pod("p%d" % i)) for i in range(3)]}).encode()
         self.send(200, text[:-1])
 
+    def do_silent(self):
+        self.begin_chunked()
+        self.chunk(b"{")
+        time.sleep(3)
+        self.close_connection = True
+
     def do_watch(self):
         if "watch=true" not in self.path:
             return self.do_list()

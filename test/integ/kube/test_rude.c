@@ -373,3 +373,141 @@ T_TEST(rude_watch_that_breaks_is_resumed)
     T_EQ_INT(stats.lists, 1);
     T_EQ_INT(kube_store_len(kube_informer_store(informer)), 3);
 }
+
+T_TEST(rude_second_address_is_tried)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    KubeConfig *config = rude_config("ca.pem");
+
+    /* ::1 first where the host has it, and nobody listens there. */
+    free(config->server);
+    config->server = xasprintf("https://localhost:%s", getenv("RUDE_PORT"));
+    config->tls_server_name = xstrdup("rude.test");
+    client_init(&client, config, NULL);
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+    T_CHECK(answer.took_ns < NS_PER_S);
+}
+
+/* ---- the transport without KubeApi ---- */
+
+typedef struct Raw {
+    KubeRequest req;
+    bool done;
+    int err;
+    size_t bytes;
+} Raw;
+
+static int raw_on_data(KubeRequest *req, Str chunk)
+{
+    container_of(req, Raw, req)->bytes += chunk.len;
+    return 0;
+}
+
+static void raw_on_done(KubeRequest *req, const KubeResult *result)
+{
+    Raw *raw = container_of(req, Raw, req);
+
+    raw->done = true;
+    raw->err = result->err;
+}
+
+T_TEST(rude_silent_stream_ends_after_its_idle_time)
+{
+    AUTO(client) Client client;
+    KubeTransport *transport;
+    Raw raw = {.req = {.path = "/api/v1/namespaces/silent/pods",
+                       .stream = true,
+                       .timeout_ns = 200 * NS_PER_MS,
+                       .idle_ns = 600 * NS_PER_MS,
+                       .on_data = raw_on_data,
+                       .on_done = raw_on_done}};
+    uint64_t began = clock_mono_ns(clock_system());
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    transport = kube_curl_transport(client.curl);
+    kube_submit(transport, &raw.req);
+    T_CHECK(client_run(&client, &raw.done, 3 * NS_PER_S));
+    T_EQ_INT(raw.err, -ETIMEDOUT);
+    T_EQ_INT(raw.bytes, 1);
+    T_CHECK(clock_mono_ns(clock_system()) - began >= 500 * NS_PER_MS);
+    /* Before the answer's head the ordinary time-out holds. */
+    raw = (Raw){.req = {.path = "/api/v1/namespaces/hang/pods",
+                        .stream = true,
+                        .timeout_ns = 200 * NS_PER_MS,
+                        .on_data = raw_on_data,
+                        .on_done = raw_on_done}};
+    kube_submit(transport, &raw.req);
+    T_CHECK(client_run(&client, &raw.done, 2 * NS_PER_S));
+    T_EQ_INT(raw.err, -ETIMEDOUT);
+}
+
+typedef struct Crossed {
+    Raw list;
+    Raw victims[8];
+    KubeTransport *transport;
+} Crossed;
+
+static int crossed_on_data(KubeRequest *req, Str chunk)
+{
+    Crossed *crossed = container_of(req, Crossed, list.req);
+
+    UNUSED(chunk);
+    for (size_t i = 0; i < ARRAY_LEN(crossed->victims); i++) {
+        kube_cancel(crossed->transport, &crossed->victims[i].req);
+    }
+    return -ECANCELED;
+}
+
+T_TEST(rude_cancel_of_others_from_inside_a_body)
+{
+    AUTO(client) Client client;
+    AUTO(answer) Answer answer = {.done = false};
+    Crossed crossed = {.list.req = {.path = "/api/v1/namespaces/list/pods",
+                                    .on_data = crossed_on_data,
+                                    .on_done = raw_on_done}};
+
+    client_init(&client, rude_config("ca.pem"), NULL);
+    crossed.transport = kube_curl_transport(client.curl);
+    for (size_t i = 0; i < ARRAY_LEN(crossed.victims); i++) {
+        crossed.victims[i].req = (KubeRequest){.path = "/api/v1/namespaces/silent/pods/x",
+                                               .stream = i >= 6,
+                                               .on_data = raw_on_data,
+                                               .on_done = raw_on_done};
+        kube_submit(crossed.transport, &crossed.victims[i].req);
+    }
+    kube_submit(crossed.transport, &crossed.list.req);
+    T_CHECK(client_run(&client, &crossed.list.done, 3 * NS_PER_S));
+    T_EQ_INT(crossed.list.err, -ECANCELED);
+    client_sleep(&client, 200 * NS_PER_MS);
+    for (size_t i = 0; i < ARRAY_LEN(crossed.victims); i++) {
+        T_CHECK(!crossed.victims[i].done);
+    }
+    T_EQ_INT(get(&client, &answer, "ok", 0), KUBE_REASON_NONE);
+}
+
+T_TEST(rude_queue_is_bounded)
+{
+    AUTO(client) Client client;
+    AUTO(mem) Raw *raw = xcalloc(KUBE_CURL_QUEUE_MAX + 2, sizeof(*raw));
+    KubeConfig *config = rude_config("ca.pem");
+    KubeTransport *transport;
+    KubeCurlStats stats;
+
+    client_init(&client, config, NULL);
+    transport = kube_curl_transport(client.curl);
+    for (size_t i = 0; i < KUBE_CURL_QUEUE_MAX + 2; i++) {
+        raw[i].req =
+            (KubeRequest){.path = "/api/v1/namespaces/hang/pods/x", .on_done = raw_on_done};
+        kube_submit(transport, &raw[i].req);
+    }
+    T_CHECK(client_run(&client, &raw[KUBE_CURL_QUEUE_MAX + 1].done, NS_PER_S));
+    T_EQ_INT(raw[KUBE_CURL_QUEUE_MAX + 1].err, -ENOBUFS);
+    T_EQ_INT(raw[KUBE_CURL_QUEUE_MAX].err, -ENOBUFS);
+    T_CHECK(!raw[KUBE_CURL_QUEUE_MAX - 1].done);
+    for (size_t i = 0; i < KUBE_CURL_QUEUE_MAX; i++) {
+        kube_cancel(transport, &raw[i].req);
+    }
+    kube_curl_stats(client.curl, &stats);
+    T_EQ_INT(stats.queued + stats.inflight, 0);
+}
