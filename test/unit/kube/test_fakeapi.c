@@ -120,7 +120,8 @@ T_TEST(fakeapi_collects_what_owners_leave_behind)
     snprintf(
         text, sizeof(text),
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  namespace: ns1\n"
-        "  ownerReferences: [{uid: " STR_FMT ", kind: Sandbox, name: a}]\n",
+        "  ownerReferences: [{uid: " STR_FMT
+        ", apiVersion: agents.x-k8s.io/v1beta1, kind: Sandbox, name: a}]\n",
         STR_ARG(jx_get_str(fakeapi_get(world.api, KUBE_SANDBOX, "ns1", "a"), "metadata", "uid")));
     T_OK(fakeapi_create(world.api, text));
     fake_world_run(&world, NS_PER_S);
@@ -146,7 +147,8 @@ T_TEST(fakeapi_deletes_in_the_foreground)
     T_EQ_INT(create(&world, &answer, SANDBOX), KUBE_REASON_NONE);
     snprintf(text, sizeof(text),
              "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  namespace: ns1\n"
-             "  ownerReferences: [{uid: " STR_FMT ", kind: Sandbox, name: a}]\n",
+             "  ownerReferences: [{uid: " STR_FMT
+             ", apiVersion: agents.x-k8s.io/v1beta1, kind: Sandbox, name: a}]\n",
              STR_ARG(answer.obj->uid));
     T_OK(fakeapi_create(world.api, text));
     T_EQ_INT(delete_with(
