@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process: exit codes, ports, caches before leadership, the Lease, signals."""
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from apiserver import ApiServer
+
+BIN = os.path.abspath(os.environ.get('CONTROLLER_BIN', 'build/bin/sandbox-controller'))
+
+
+def once(*args, env=None):
+    e = {'PATH': os.environ['PATH'], 'HOME': '/nonexistent'}
+    e.update(env or {})
+    return subprocess.run([BIN, *args], capture_output=True, text=True, timeout=20, env=e)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def until(fn, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = fn()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError('not within %s s' % seconds)
+
+
+class Controller:
+    def __init__(self, api, directory, *args):
+        self.metrics, self.probes = free_port(), free_port()
+        self.path = os.path.join(directory, 'log-%d' % self.probes)
+        self.log_file = open(self.path, 'wb')
+        self.process = subprocess.Popen(
+            [BIN, '--kubeconfig', api.kubeconfig(os.path.join(directory, 'kubeconfig')),
+             '--metrics-bind-address', '127.0.0.1:%d' % self.metrics,
+             '--health-probe-bind-address', '127.0.0.1:%d' % self.probes,
+             '--leader-election-namespace', 'system', '--zap-log-level', 'debug', *args],
+            stderr=self.log_file)
+
+    def get(self, port, path):
+        try:
+            with urllib.request.urlopen('http://127.0.0.1:%d%s' % (port, path), timeout=5) as r:
+                return r.status, r.read().decode()
+        except urllib.error.HTTPError as e:
+            return e.code, e.read().decode()
+        except OSError:
+            return 0, ''
+
+    def log(self):
+        with open(self.path) as f:
+            return [json.loads(line) for line in f]
+
+    def said(self, text):
+        return [line for line in self.log() if line['msg'] == text]
+
+    def end(self, signo=None, seconds=20):
+        if signo:
+            self.process.send_signal(signo)
+        return self.process.wait(seconds)
+
+
+@contextlib.contextmanager
+def running(*args, api=None, directory=None):
+    api = api or ApiServer()
+    with tempfile.TemporaryDirectory() as made:
+        c = Controller(api, directory or made, *args)
+        try:
+            yield api, c
+        finally:
+            if c.process.poll() is None:
+                c.process.kill()
+                c.process.wait()
+            c.log_file.close()
+
+
+# ---- command line ----
+
+def test_help_and_version_exit_0():
+    r = once('--help')
+    assert r.returncode == 0 and '--leader-elect' in r.stdout, r
+    r = once('-version')
+    assert r.returncode == 0 and 'sandbox-controller' in r.stdout, r
+
+
+def test_a_command_line_that_cannot_be_parsed_exits_2():
+    for arg in ('--no-such-flag', '--sandbox-concurrent-workers=many', '--leader-elect=maybe'):
+        r = once(arg)
+        assert r.returncode == 2 and arg.split('=')[0] in r.stderr, (arg, r)
+
+
+def test_values_that_cannot_be_exit_1_and_name_the_flag():
+    for flag, value in (('sandbox-concurrent-workers', '0'), ('api-connections', '0'),
+                        ('sandbox-warm-pool-readiness-grace-period', '0s')):
+        r = once('--%s=%s' % (flag, value))
+        assert r.returncode == 1 and '--' + flag in r.stderr, (flag, r)
+
+
+def test_a_kubeconfig_that_lies_exits_1_and_says_so():
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, 'k')
+        for text, word in (('', ''), ('{"clusters": [', 'line'), ('current-context: nowhere', 'nowhere')):
+            with open(path, 'w') as f:
+                f.write(text)
+            r = once('--kubeconfig', path, '--leader-election-namespace', 'x')
+            assert r.returncode == 1 and word in r.stderr, (text, r)
+        r = once('--kubeconfig', os.path.join(d, 'none'), '--leader-election-namespace', 'x')
+        assert r.returncode == 1 and 'none' in r.stderr, r
+
+
+def test_outside_of_a_cluster_the_lease_needs_a_namespace():
+    api = ApiServer()
+    with tempfile.TemporaryDirectory() as d:
+        r = once('--kubeconfig', api.kubeconfig(os.path.join(d, 'k')))
+        assert r.returncode == 1 and '--leader-election-namespace' in r.stderr, r
+
+
+def test_a_port_that_is_taken_exits_1():
+    api = ApiServer()
+    with tempfile.TemporaryDirectory() as d:
+        r = once('--kubeconfig', api.kubeconfig(os.path.join(d, 'k')), '--leader-election-namespace', 'x',
+                 '--metrics-bind-address', '0', '--health-probe-bind-address', '127.0.0.1:%d' % api.port)
+        assert r.returncode == 1 and '--health-probe-bind-address' in r.stderr, r
+
+
+def test_flags_without_effect_are_named_once():
+    with running('--enable-webhook=false', '--cache-label-selectors') as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        named = [line['flag'] for line in c.said('this flag has no effect here')]
+        assert sorted(named) == ['cache-label-selectors', 'enable-webhook'], named
+
+
+# ---- life ----
+
+def test_probes_metrics_lease_and_sigterm():
+    with running('--extensions') as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        for path in ('/healthz', '/readyz'):
+            assert c.get(c.probes, path) == (200, 'ok'), path
+        assert c.get(c.probes, '/metrics')[0] == 404
+        status, text = c.get(c.metrics, '/metrics')
+        assert status == 200, status
+        for name in ('leader_election_master_status{name="a3317529.agent-sandbox.x-k8s.io"} 1',
+                     'agent_sandbox_build_info{', 'workqueue_depth{name="sandboxclaim"} 0',
+                     'process_resident_memory_bytes'):
+            assert name in text, name
+        assert api.lease()['spec']['holderIdentity']
+        assert c.end(signal.SIGTERM) == 0
+        assert not api.lease()['spec'].get('holderIdentity')
+
+
+def test_without_the_server_it_is_healthy_and_waits():
+    api = ApiServer()
+    api.lists['pods'] = (503, b'{"kind":"Status","code":503}')
+    with running(api=api) as (api, c):
+        until(lambda: api.count('GET', '/pods') >= 2)
+        assert c.get(c.probes, '/readyz') == (200, 'ok')
+        assert not c.said('reconcilers started') and api.lease() is None
+        api.lists.clear()
+        until(lambda: c.said('reconcilers started'), 40)
+        assert c.end(signal.SIGINT) == 0
+
+
+def test_garbage_from_the_server_is_no_cache():
+    deep = b'{"items":' + b'[' * 100000
+    for text in (b'{"kind":"List","items":[', b'\xff\xfe', deep, b'null', b'{}' * 5, b'[1,2]'):
+        api = ApiServer()
+        api.lists['sandboxes'] = (200, text)
+        with running(api=api) as (api, c):
+            until(lambda: c.said('watch failed'))
+            assert c.process.poll() is None and not c.said('reconcilers started'), text[:20]
+            assert c.end(signal.SIGTERM) == 0, text[:20]
+
+
+def test_a_lost_lease_ends_the_process_with_1():
+    with running() as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        api.lease_status = 500
+        assert c.end(seconds=20) == 1
+        assert c.said('lease lost')
+
+
+def test_the_standby_takes_over_when_the_leader_is_told_to_stop():
+    with tempfile.TemporaryDirectory() as d, running(directory=d) as (api, first):
+        until(lambda: first.said('reconcilers started'))
+        with running(api=api, directory=d) as (_, second):
+            until(lambda: second.said('caches synced'))
+            time.sleep(0.5)
+            assert not second.said('reconcilers started')
+            assert first.end(signal.SIGTERM) == 0
+            until(lambda: second.said('reconcilers started'), 5)
+
+
+def test_a_second_signal_does_not_wait():
+    with running() as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        os.kill(c.process.pid, signal.SIGSTOP)
+        c.process.send_signal(signal.SIGTERM)
+        c.process.send_signal(signal.SIGINT)
+        os.kill(c.process.pid, signal.SIGCONT)
+        assert c.end() == 1
