@@ -124,7 +124,7 @@ void world_add(World *world, KubeKindId kind, json_t *body)
     publish(world, &world->objects.ptr[world->objects.len - 1]);
 }
 
-static json_t *parse_quoted(const char *fmt, va_list ap)
+PRINTF_LIKE(1, 0) static json_t *parse_quoted(const char *fmt, va_list ap)
 {
     char text[TEXT_MAX];
     json_t *body = NULL;
