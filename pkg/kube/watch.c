@@ -12,6 +12,7 @@
 static const KubeBackoffConfig BACKOFF = {800 * NS_PER_MS, 30 * NS_PER_S, 0.5};
 
 #define RETRY_AFTER_MAX_NS (300 * NS_PER_S)
+#define LINE_KEPT (64u << 10) /* bytes of buffer an idle watch may hold */
 #define UNDECODABLE_MAX 2 /* watches in a row that end at the same bad event before a new list */
 
 void kube_watch_init(KubeWatch *watch, const KubeKind *kind, Rng rng, KubeWatchEventFn fn)
@@ -25,6 +26,16 @@ void kube_watch_deinit(KubeWatch *watch)
 {
     strbuf_deinit(&watch->line);
     strbuf_deinit(&watch->cont);
+}
+
+/* One giant event must not cost its memory for ever. */
+static void line_reset(KubeWatch *watch)
+{
+    if (watch->line.cap > LINE_KEPT) {
+        strbuf_deinit(&watch->line);
+        strbuf_init(&watch->line, KUBE_WATCH_LINE_MAX);
+    }
+    strbuf_clear(&watch->line);
 }
 
 static void watch_start_list(KubeWatch *watch)
@@ -49,7 +60,7 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
     watch->running = true;
     watch->started_ns = now_ns;
     watch->events = 0;
-    strbuf_clear(&watch->line);
+    line_reset(watch);
     if (watch->state == KUBE_WATCH_EMPTY) {
         watch_start_list(watch);
     }
@@ -204,7 +215,7 @@ int kube_watch_on_data(KubeWatch *watch, Str chunk, KubeError *ret_error)
                 return event_bad(ret_error, "longer than the limit");
             }
             r = watch_line(watch, strbuf_str(&watch->line), ret_error);
-            strbuf_clear(&watch->line);
+            line_reset(watch);
         }
         if (r < 0) {
             return r;
