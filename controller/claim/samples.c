@@ -56,7 +56,7 @@ static Str created_by(const KubeObj *claim)
     return STR(CREATED_BY_UNKNOWN);
 }
 
-/* Milliseconds from the time in an annotation to now; nothing when absent or in the future. */
+/* From the time in an annotation until the claim is told; nothing when absent or in the future. */
 static void sample_since(ClaimPass *pass, MeterId meter, const char *annotation)
 {
     Str labels[] = {launch_type(pass), template_name(pass)};
@@ -64,9 +64,7 @@ static void sample_since(ClaimPass *pass, MeterId meter, const char *annotation)
 
     if (timefmt_parse(kube_obj_annotation(pass->claim, str_from(annotation)), &since) == 0 &&
         since <= pass->view->now_wall_ns) {
-        plan_sample(pass->plan, meter,
-                    (double)(pass->view->now_wall_ns - since) / (double)NS_PER_MS, labels,
-                    ARRAY_LEN(labels));
+        plan_sample_since(pass->plan, meter, since, labels, ARRAY_LEN(labels));
     }
 }
 
@@ -82,7 +80,8 @@ void claim_sample_ready(ClaimPass *pass, const KubeObj *sandbox)
         sample_since(pass, METER_CLAIM_CONTROLLER_STARTUP_MS, ANNOTATION_CONTROLLER_FIRST_OBSERVED);
     } else {
         /* Seen for the first time in this very pass. */
-        plan_sample(pass->plan, METER_CLAIM_CONTROLLER_STARTUP_MS, 0, labels + 1, 2);
+        plan_sample_since(pass->plan, METER_CLAIM_CONTROLLER_STARTUP_MS, pass->view->now_wall_ns,
+                          labels + 1, 2);
     }
     if (timefmt_parse(jnode_str(jnode_at(ready, "lastTransitionTime")), &since) == 0 &&
         since >= kube_obj_created_ns(sandbox)) {

@@ -169,6 +169,13 @@ void plan_sample(Plan *plan, int meter, double value, const Str *labels, size_t 
     }
 }
 
+void plan_sample_since(Plan *plan, int meter, int64_t since_wall_ns, const Str *labels,
+                       size_t n_labels)
+{
+    plan_sample(plan, meter, 0, labels, n_labels);
+    plan->samples[plan->n_samples - 1].since_wall_ns = since_wall_ns;
+}
+
 const char *plan_verb_name(PlanVerb verb)
 {
     static const char *const names[PLAN_VERB_MAX_] = {

@@ -80,6 +80,7 @@ struct PlanAction {
 typedef struct PlanSample {
     int meter;
     double value;
+    int64_t since_wall_ns; /* not 0: the value is the milliseconds from then until it is taken */
     size_t n_labels;
     Str labels[PLAN_SAMPLE_LABELS_MAX];
 } PlanSample;
@@ -144,6 +145,9 @@ void plan_more(Plan *plan);
 void plan_fail(Plan *plan, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void plan_sample(Plan *plan, int meter, double value, const Str *labels, size_t n_labels);
+/* Milliseconds from this wall time until the plan has been carried out. */
+void plan_sample_since(Plan *plan, int meter, int64_t since_wall_ns, const Str *labels,
+                       size_t n_labels);
 
 static inline bool plan_is_empty(const Plan *plan)
 {
