@@ -12,27 +12,40 @@ typedef struct Best {
     bool placed;   /* its node is known */
 } Best;
 
-/* First member of a list that nobody has reserved, and how many reserved ones were before it. */
-static const Member *list_first_free(const View *view, const List *list, size_t *ret_reserved)
+/* A member that another pass is about to take, or whose Pod is on its way out: a drained node's
+ * Sandboxes stay Ready until the kubelet says otherwise. */
+static bool is_spoken_for(const View *view, Str ns, const Member *member)
 {
-    *ret_reserved = 0;
+    const KubeObj *pod;
+
+    if (view_reserved_by(view, str_from(member->uid)).ptr) {
+        return true;
+    }
+    pod = view_get(view, KUBE_POD, ns, str_from(member->name));
+    return pod && kube_obj_deleting(pod);
+}
+
+/* First member of a list that can be had, and how many that cannot were before it. */
+static const Member *list_first_free(const View *view, Str ns, const List *list, size_t *ret_passed)
+{
+    *ret_passed = 0;
     for (const ListNode *n = list_first(list); n; n = list_next(list, n)) {
         const Member *member = container_of((ListNode *)n, Member, node);
 
-        if (!view_reserved_by(view, str_from(member->uid)).ptr) {
+        if (!is_spoken_for(view, ns, member)) {
             return member;
         }
-        (*ret_reserved)++;
+        (*ret_passed)++;
     }
     return NULL;
 }
 
-static void best_of_buckets(const View *view, const Group *group, Best *best)
+static void best_of_buckets(const View *view, Str ns, const Group *group, Best *best)
 {
     for (ListNode *n = list_first(&group->buckets); n; n = list_next(&group->buckets, n)) {
         const Bucket *bucket = list_entry(n, Bucket, node);
         bool placed = bucket->host[0] != '\0';
-        size_t reserved;
+        size_t passed;
         const Member *member;
         size_t n_free;
 
@@ -40,8 +53,8 @@ static void best_of_buckets(const View *view, const Group *group, Best *best)
             (best->placed > placed || (best->placed == placed && best->n_free > bucket->len))) {
             continue;
         }
-        member = list_first_free(view, &bucket->members, &reserved);
-        n_free = bucket->len - reserved;
+        member = list_first_free(view, ns, &bucket->members, &passed);
+        n_free = bucket->len - passed;
         if (member && (!best->member || placed > best->placed ||
                        (placed == best->placed &&
                         (n_free > best->n_free ||
@@ -89,14 +102,14 @@ PoolPick pools_pick(const View *view, const KubeObj *pool, const KubeObj *fresh_
     for (ListNode *n = list_first(&known->groups); n; n = list_next(&known->groups, n)) {
         const Group *group = list_entry(n, Group, node);
         const Member *first;
-        size_t reserved;
+        size_t passed;
 
         if (fresh_for && group_is_stale(view, group, pool, fresh_for)) {
             continue;
         }
         n_pending += group->n_pending;
-        best_of_buckets(view, group, &ready);
-        first = list_first_free(view, &group->unready, &reserved);
+        best_of_buckets(view, pool->ns, group, &ready);
+        first = list_first_free(view, pool->ns, &group->unready, &passed);
         if (first && (!unready || first->seq < unready->seq)) {
             unready = first;
         }
