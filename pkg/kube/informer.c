@@ -93,6 +93,10 @@ static void informer_on_page(void *ctx, const KubeError *error, const KubeListMe
         informer_fail(informer, error);
     } else {
         kube_watch_on_page(&informer->watch, meta->rv, meta->cont, loop_now(informer->loop));
+        if (informer->watch.state == KUBE_WATCH_EMPTY) { /* not a usable list after all */
+            informer->stats.failures++;
+            informer_report(informer, &informer->watch.error);
+        }
         if (informer->watch.state == KUBE_WATCH_LISTED &&
             (!informer->synced || informer->troubled)) {
             informer->synced = true;

@@ -46,7 +46,8 @@ KubeInformer *kube_informer_new(const KubeInformerConfig *config);
 /* Cancels and frees, the store too. Not from inside a listener or on_state. */
 KubeInformer *kube_informer_free(KubeInformer *informer);
 void kube_informer_start(KubeInformer *informer);
-void kube_informer_stop(KubeInformer *informer); /* keeps the store */
+/* Keeps the store. Not from inside a listener; on_state may. */
+void kube_informer_stop(KubeInformer *informer);
 
 KubeStore *kube_informer_store(KubeInformer *informer);
 bool kube_informer_synced(const KubeInformer *informer); /* the first list is complete */

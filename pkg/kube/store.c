@@ -48,7 +48,8 @@ struct KubeStore {
     size_t n_indexes;
     uint64_t seed;
     uint32_t epoch;
-    bool telling; /* listeners run: no change now */
+    uint64_t list_rv; /* of the last complete list, 0 = none or unknown */
+    bool telling;     /* listeners run: no change now */
     HMap by_key;
     List all;
     HMap buckets[KUBE_STORE_INDEXES_MAX];
@@ -209,7 +210,8 @@ static void entry_add(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
     KubeStoreEntry *entry = xcalloc(1, sizeof(*entry) + store->n_indexes * sizeof(entry->link[0]));
 
     entry->obj = kube_obj_ref(obj);
-    entry->epoch = store->epoch;
+    /* Only the list itself vouches for an object; an answer to us may be older than the list. */
+    entry->epoch = origin == KUBE_CHANGE_LIST ? store->epoch : store->epoch - 1;
     for (size_t i = 0; i < store->n_indexes; i++) {
         entry->link[i].entry = entry;
     }
@@ -256,6 +258,10 @@ int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
         return KUBE_STORE_DEAD;
     }
     entry = entry_find(store, kube_obj_key(obj));
+    /* A late answer about an object that the list did not have any more. */
+    if (!entry && origin == KUBE_CHANGE_LIVE && obj->rv != 0 && obj->rv <= store->list_rv) {
+        return KUBE_STORE_DEAD;
+    }
     if (!entry) {
         entry_add(store, obj, origin);
         return 0;
@@ -309,6 +315,7 @@ void kube_store_relist_begin(KubeStore *store)
 void kube_store_relist_end(KubeStore *store, uint64_t list_rv)
 {
     CHECK(!store->telling);
+    store->list_rv = list_rv;
     list_foreach (&store->all, n) {
         KubeStoreEntry *entry = list_entry(n, KubeStoreEntry, all);
 

@@ -231,6 +231,10 @@ T_TEST(informer_failing_lists_are_retried_and_reported)
          .body = "{\"kind\":\"PodList\","
                  "\"metadata\":{\"resourceVersion\":\"1\"}}"},
         {.kind = FAKE_BODY, .http = 200, .body = ""},
+        {.kind = FAKE_BODY,
+         .http = 200,
+         .body = "{\"kind\":\"PodList\",\"items\":[],\"metadata\":{\"resourceVersion\":"
+                 "\"0123456789012345678901234567890123456789012345678901234567890123456789\"}}"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++) {

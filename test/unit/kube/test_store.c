@@ -34,6 +34,7 @@ static void on_change(KubeListener *listener, const KubeStore *store, const Kube
     const KubeObj *obj = change->after ? change->after : change->before;
     const char *verb = !change->before ? "+" : !change->after ? "-" : "~";
 
+    T_CHECK(obj);
     /* The store is as after the change already. */
     T_CHECK(kube_store_get(store, kube_obj_key(obj)) == change->after);
     strbuf_printf(&rig->log, "%s" STR_FMT "@" STR_FMT "%s ",
@@ -184,6 +185,21 @@ T_TEST(store_relist_sweeps_what_is_gone)
     T_OK(upsert(&rig, "written", "4", 12, NULL, KUBE_CHANGE_LIVE));
     kube_store_relist_end(rig.store, 10);
     T_EQ_STR(strbuf_str(&rig.log), "+new@9l +written@12 -gone@6l ");
+}
+
+/* An answer that was on its way while the object went away unseen. */
+T_TEST(store_late_answers_do_not_outlive_a_list)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    kube_store_relist_begin(rig.store);
+    T_OK(upsert(&rig, "during", "1", 5, NULL, KUBE_CHANGE_LIVE));
+    T_OK(upsert(&rig, "newer", "2", 12, NULL, KUBE_CHANGE_LIVE));
+    kube_store_relist_end(rig.store, 10);
+    T_EQ_INT(upsert(&rig, "after", "3", 6, NULL, KUBE_CHANGE_LIVE), KUBE_STORE_DEAD);
+    T_OK(upsert(&rig, "event", "4", 11, NULL, KUBE_CHANGE_LIVE));
+    T_EQ_STR(strbuf_str(&rig.log), "+during@5 +newer@12 -during@5l +event@11 ");
 }
 
 T_TEST(store_relist_from_an_old_revision_loses_nothing)
