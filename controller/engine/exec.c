@@ -111,6 +111,7 @@ Exec *exec_new(const ExecConfig *config)
         exec->view.stores[i] = config->stores[i];
     }
     reservations_init(&exec->reservations, config->seed);
+    pace_init(&exec->pace, config->seed);
     list_init(&exec->runs);
     list_init(&exec->dead);
     loop_defer_init(&exec->bury, on_bury);
@@ -222,6 +223,7 @@ Exec *exec_free(Exec *exec)
         controller->queue = kube_queue_free(controller->queue);
     }
     reservations_deinit(&exec->reservations);
+    pace_deinit(&exec->pace);
     free(exec);
     return NULL;
 }

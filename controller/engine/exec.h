@@ -19,6 +19,9 @@
  * coalesce_ns: an action that carries it is left out (later stages still run) until plans for its
  * key have wanted such an action for that long; the key is woken then.
  *
+ * An object that is written again and again is left alone for a while, with the whole pass that
+ * wants to write it: engine/pace.h.
+ *
  * Between exec_stop() (or before the first exec_start()) nothing is planned and nothing is sent,
  * while the stores may go on changing: a standby's caches are warm.
  */

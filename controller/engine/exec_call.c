@@ -36,17 +36,32 @@ static void learn_object(const ExecCall *call, KubeObj *obj)
     }
 }
 
-/* The name is free: whatever object we believed to have it is gone. */
+/* Before a request goes out: its answer tells of what was there now. */
+static void note_known(ExecCall *call)
+{
+    const KubeStore *store = store_of(call);
+    const KubeObj *known = store ? kube_store_get(store, target_of(call->action)) : NULL;
+
+    kube_obj_unref(call->known);
+    call->known = known ? kube_obj_ref(known) : NULL;
+}
+
+/*
+ * The name was free: the object that we believed to have it is gone. One that came into the store
+ * while the answer was on its way is newer than the answer.
+ */
 static void learn_absent(const ExecCall *call)
 {
     KubeStore *store = store_of(call);
     KubeKey key = target_of(call->action);
-    const KubeObj *known = store ? kube_store_get(store, key) : NULL;
+    const KubeObj *now = store ? kube_store_get(store, key) : NULL;
 
-    if (known) {
-        AUTO(mem) char *uid = xstrndup(known->uid.ptr, known->uid.len);
-
-        kube_store_forget(store, key, str_from(uid));
+    if (now && !(call->known && str_eq(call->known->uid, now->uid))) {
+        facts_drop_read(&call->run->facts, call->action->kind, key.ns, key.name);
+        return;
+    }
+    if (now) {
+        kube_store_forget(store, key, call->known->uid);
     }
     facts_add_read(&call->run->facts, call->action->kind, key.ns, key.name, NULL);
 }
@@ -123,6 +138,7 @@ static KubeCall *get_live(ExecCall *call, KubeCallFn fn)
 {
     const KubeCallOptions options = {.priority = call->action->priority};
 
+    note_known(call);
     exec_of(call)->stats.calls[PLAN_READ]++;
     return kube_api_get(exec_of(call)->config.api, kube_kind(call->action->kind),
                         target_of(call->action), &options, fn, call);
@@ -313,6 +329,9 @@ void exec_call_start(ExecCall *call)
         return;
     }
     call->run->writes++;
+    note_known(call);
+    pace_note(&exec_of(call)->pace, action->kind, target_of(action),
+              loop_now(exec_of(call)->config.loop));
     if (action->verb == PLAN_CREATE) {
         AUTO(mem) char *text = jx_dump_compact(action->body);
 

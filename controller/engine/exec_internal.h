@@ -8,6 +8,7 @@
 #include "controller/engine/coalesce.h"
 #include "controller/engine/exec.h"
 #include "controller/engine/facts.h"
+#include "controller/engine/pace.h"
 #include "controller/engine/reserve.h"
 #include "kube/queue.h"
 
@@ -35,6 +36,7 @@ struct Exec {
     ExecConfig config;
     View view; /* template of every pass's view */
     Reservations reservations;
+    Pace pace;
     ExecController controllers[EXEC_CONTROLLERS_MAX];
     size_t n_controllers;
     List runs;
@@ -61,6 +63,7 @@ typedef struct ExecCall {
     ExecOutcome outcome;
     bool deferred;  /* left out by coalesce_ns */
     char *reply_rv; /* resourceVersion of the reply, for rv_of */
+    KubeObj *known; /* what the store had under the name when the request was made; owned */
 } ExecCall;
 
 struct ExecRun {
@@ -83,7 +86,7 @@ struct ExecRun {
     unsigned writes;
     uint64_t started_ns;
     uint64_t retry_after_ns;   /* asked for by the server */
-    uint64_t coalesced_for_ns; /* time until the earliest coalesced action is due, 0 = none */
+    uint64_t coalesced_for_ns; /* time until what was put off is due, 0 = nothing was */
     bool learned;              /* something of this plan's outcome is worth a new plan */
     bool failed;               /* some failure in this pass wants a retry */
     char error[ERR_MSG_MAX];   /* the first failure, for the log */

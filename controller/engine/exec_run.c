@@ -23,6 +23,7 @@ static void drop_plan(ExecRun *run)
     for (size_t i = 0; run->calls && i < run->plan.n_actions; i++) {
         exec_call_cancel(&run->calls[i]);
         free(run->calls[i].reply_rv);
+        kube_obj_unref(run->calls[i].known);
     }
     free(run->calls);
     run->calls = NULL;
@@ -183,9 +184,14 @@ static void end_pass(ExecRun *run, bool retry)
     if (!error) {
         for (size_t i = 0; i < run->plan.n_samples; i++) {
             const PlanSample *sample = &run->plan.samples[i];
+            double value =
+                sample->since_wall_ns == 0
+                    ? sample->value
+                    : (double)(loop_wall_now(exec->config.loop) - sample->since_wall_ns) /
+                          (double)NS_PER_MS;
 
-            meters_sample(exec->config.meters, (MeterId)sample->meter, sample->value,
-                          sample->labels, sample->n_labels);
+            meters_sample(exec->config.meters, (MeterId)sample->meter, value, sample->labels,
+                          sample->n_labels);
         }
     }
     report(run, error);
@@ -274,15 +280,46 @@ static unsigned last_stage(const ExecRun *run)
     return n > 0 ? run->plan.actions[n - 1]->stage : 0;
 }
 
+/* How long the objects that the plan writes want to be left alone. A pool's status follows its
+ * members, so it is not judged by this. */
+static uint64_t pace_of_plan(const ExecRun *run)
+{
+    const Exec *exec = run->exec;
+    uint64_t now = loop_now(exec->config.loop);
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        const PlanAction *action = run->plan.actions[i];
+        uint64_t wait = 0;
+
+        if (action->verb != PLAN_READ && action->verb != PLAN_EVENT &&
+            action->kind != KUBE_WARMPOOL) {
+            wait =
+                pace_wait_ns(&exec->pace, action->kind, (KubeKey){action->ns, action->name}, now);
+        }
+        longest = wait > longest ? wait : longest;
+    }
+    return longest;
+}
+
 /* False when the pass has ended. */
 static bool next_plan(ExecRun *run)
 {
+    uint64_t wait;
+
     if (run->plans >= EXEC_PLANS_MAX) {
         exec_run_note_error(run, NULL, "too many plans in one pass");
         end_pass(run, true);
         return false;
     }
     make_plan(run);
+    wait = pace_of_plan(run);
+    if (wait > 0) {
+        run->coalesced_for_ns = wait;
+        run->plan.n_samples = 0; /* nothing was done */
+        end_pass(run, false);
+        return false;
+    }
     if (!take_reservations(run)) {
         exec_run_note_error(run, NULL, "reserved by another key");
         end_pass(run, true);
