@@ -210,6 +210,8 @@ static void plan_pod_suspended(SandboxPass *pass, ViewPresence presence)
             !failed_before(pass, PLAN_DELETE, KUBE_POD, pass->pod->name)) {
             plan_delete(pass->plan, pass->pod);
             plan_more(pass->plan);
+        } else if (!view_store_holds(pass->pod)) {
+            plan_requeue_at(pass->plan, pass->view->now_wall_ns + SANDBOX_LOOK_AGAIN_NS);
         }
         return;
     }
@@ -288,7 +290,8 @@ static void plan_pod_metadata(SandboxPass *pass)
     action = plan_patch(pass->plan, pass->pod, patch);
     if (pass->pod_ownership == SANDBOX_UNOWNED) {
         plan_more(pass->plan);
-    } else if (options->sandbox_write_behind_ns > 0) {
+    } else if (options->sandbox_write_behind_ns > 0 && view_store_holds(pass->pod)) {
+        /* A Pod that the cache does not show is found anew by each pass, so nothing can wait. */
         action->coalesce_ns = (uint64_t)options->sandbox_write_behind_ns;
         if (action->coalesce_ns > SANDBOX_WRITE_BEHIND_MAX_NS) {
             action->coalesce_ns = SANDBOX_WRITE_BEHIND_MAX_NS;

@@ -22,6 +22,8 @@
 #define SANDBOX_COALESCE_POOL_NS (10 * NS_PER_S)
 /* Longest time by which a metadata-only Pod patch is put off (--sandbox-write-behind-window). */
 #define SANDBOX_WRITE_BEHIND_MAX_NS NS_PER_S
+/* What the cache does not show wakes nobody when it goes: it is looked at again after this time. */
+#define SANDBOX_LOOK_AGAIN_NS (60 * NS_PER_S)
 /* Most container ports that become Service ports. */
 #define SANDBOX_PORTS_MAX 256
 /* Most errors of one pass that a Ready message tells of. */
