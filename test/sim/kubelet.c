@@ -24,7 +24,7 @@ typedef struct PodLife {
     PodStage stage;
     bool unschedulable;
     bool no_image;
-    bool blinks; /* not Ready for a moment */
+    bool blinks;     /* not Ready for a moment */
     const char *end; /* phase in which it will end, NULL = goes on */
     LoopTimer timer;
 } PodLife;

@@ -37,10 +37,10 @@ struct SimCall {
     char *path;
     char *body;
     bool submitted;
-    bool ended; /* inner is done */
-    bool stuck; /* a watch that hangs */
-    bool busy;  /* inside outer's callback */
-    bool dead;  /* to be freed when no longer busy */
+    bool ended;        /* inner is done */
+    bool stuck;        /* a watch that hangs */
+    bool busy;         /* inside outer's callback */
+    bool dead;         /* to be freed when no longer busy */
     LoopTimer submit;  /* the world's */
     LoopTimer deliver; /* the replica's, and the next */
     LoopTimer timeout;

@@ -6,6 +6,8 @@
  *     sim 1..2000         many, quietly, in JOBS processes
  *     sim -w crash,pause 12   without these knobs
  *     sim -r FILE 1..200  the seeds of the file first
+ *     sim -l 12           with the controllers' own log between the lines
+ *     sim -n 1..200       failures are not made smaller
  *
  * Every seed is run twice: both runs must be the same to the last byte. A seed that fails is made
  * smaller by leaving out one knob after the other while it still fails. Workers are processes, so
@@ -47,6 +49,7 @@ typedef struct Runs {
     size_t n_kept;
     unsigned jobs;
     bool shrink;
+    bool log;
 } Runs;
 
 static size_t n_cases(const Runs *runs)
@@ -200,8 +203,8 @@ static void bury_worker(const Runs *runs, Board *board, unsigned job, int status
 
 static int run_many(const Runs *runs)
 {
-    Board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0);
+    Board *board =
+        mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pids[JOBS_MAX];
     unsigned alive = runs->jobs;
     struct timespec began;
@@ -243,7 +246,10 @@ static int run_many(const Runs *runs)
 
 static int run_one(const Runs *runs)
 {
-    const SimOptions options = {.seed = runs->first, .without = runs->without, .story = stdout};
+    const SimOptions options = {.seed = runs->first,
+                                .without = runs->without,
+                                .story = stdout,
+                                .log_fd = runs->log ? STDOUT_FILENO : 0};
     SimResult result;
 
     run_twice(&options, &result);
@@ -291,9 +297,9 @@ static bool parse_range(Str text, Runs *runs)
         return false;
     }
     runs->last = runs->first;
-    return !rest.ptr || (str_starts(rest, STR(".")) &&
-                         str_to_u64(str_drop(rest, 1), &runs->last) == 0 &&
-                         runs->last >= runs->first);
+    return !rest.ptr ||
+           (str_starts(rest, STR(".")) && str_to_u64(str_drop(rest, 1), &runs->last) == 0 &&
+            runs->last >= runs->first);
 }
 
 /* "SEED [without,these]  # what it found" a line. */
@@ -333,7 +339,7 @@ int main(int argc, char **argv)
     bool good = true;
 
     json_object_seed(1);
-    while (good && (option = getopt(argc, argv, "w:r:j:n")) != -1) {
+    while (good && (option = getopt(argc, argv, "w:r:j:nl")) != -1) {
         uint64_t jobs = 0;
 
         switch (option) {
@@ -347,6 +353,10 @@ int main(int argc, char **argv)
             good = str_to_u64(str_from(optarg), &jobs) == 0 && jobs > 0 && jobs <= JOBS_MAX;
             runs.jobs = (unsigned)jobs;
             break;
+        case 'l':
+            runs.log = true;
+            (void)setvbuf(stdout, NULL, _IOLBF, 0);
+            break;
         case 'n':
             runs.shrink = false;
             break;
@@ -356,7 +366,7 @@ int main(int argc, char **argv)
         }
     }
     if (!good || optind != argc - 1 || !parse_range(str_from(argv[optind]), &runs)) {
-        (void)fprintf(stderr, "usage: sim [-w KNOB,...] [-r FILE] [-j JOBS] [-n] SEED|A..B\n");
+        (void)fprintf(stderr, "usage: sim [-w KNOB,...] [-r FILE] [-j JOBS] [-n] [-l] SEED|A..B\n");
         return 2;
     }
     return runs.first == runs.last && runs.n_kept == 0 ? run_one(&runs) : run_many(&runs);

@@ -24,6 +24,7 @@ struct Replica {
     Loop *loop; /* this and the next two: NULL while it is down */
     SimLink *link;
     Manager *manager;
+    Logger *log; /* NULL: silent */
     bool dying; /* does nothing any more */
     LoopTimer start;
     LoopTimer bury;
@@ -120,12 +121,20 @@ void replica_start(Replica *replica)
     };
 
     CHECK(!replica->loop);
+    replica->sim->last_life_ns = replica->sim->clock.now_mono_ns;
     replica->lives++;
     replica->dying = false;
     (void)snprintf(replica->identity, sizeof(replica->identity), "c%u_%u", replica->index,
                    replica->lives);
     CHECK(loop_new_virtual(&replica->clock.clock, &replica->loop) == 0);
     replica->link = link_new(replica);
+    if (replica->sim->options.log_fd > 0) {
+        replica->log =
+            logger_new(replica->sim->options.log_fd, replica->name, &replica->clock.clock);
+        logger_set_level(replica->log, LOG_LEVEL_DEBUG);
+        logger_set_encoder(replica->log, LOG_ENCODER_CONSOLE);
+    }
+    config.log = replica->log;
     config.loop = replica->loop;
     config.transport = link_transport(replica->link);
     CHECK(manager_new(&config, &replica->manager, NULL) == 0);
@@ -135,9 +144,11 @@ void replica_start(Replica *replica)
 
 static void end(Replica *replica)
 {
+    replica->sim->last_life_ns = replica->sim->clock.now_mono_ns;
     replica->manager = manager_free(replica->manager);
     replica->link = link_free(replica->link);
     replica->loop = loop_free(replica->loop);
+    replica->log = logger_free(replica->log);
 }
 
 void replica_crash(Replica *replica, const char *why, uint64_t down_ns)

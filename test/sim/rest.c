@@ -13,7 +13,8 @@
 
 static void wrong(Sim *sim, const char *kind, const json_t *object, const char *what)
 {
-    AUTO(mem) char *status = jx_dump_compact(jx_get(object, "status"));
+    const json_t *tree = jx_get(object, "status");
+    AUTO(mem) char *status = tree ? jx_dump_compact(tree) : NULL;
 
     sim_fail(sim, "at rest %s " STR_FMT "/" STR_FMT " %s; status %.300s", kind, NAME_ARG(object),
              what, status ? status : "none");
@@ -53,8 +54,7 @@ static bool has_our_label(const json_t *sandbox, const json_t *child)
     char hash[HASH_HEX_SIZE];
 
     hash_name(meta(sandbox, "name"), hash);
-    return str_eq(jx_get_str(child, "metadata", "labels", LABEL_SANDBOX_NAME_HASH),
-                  str_from(hash));
+    return str_eq(jx_get_str(child, "metadata", "labels", LABEL_SANDBOX_NAME_HASH), str_from(hash));
 }
 
 /* Something under a name that the Sandbox needs is not its own: it may not become Ready. */

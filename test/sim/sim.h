@@ -4,10 +4,10 @@
  * Simulation of a cluster with the production controller in it: one seed is one run, exact to the
  * byte. See docs/sim.md.
  *
- * One FakeClock drives several virtual loops: the world's (API server model, kubelet, users, faults)
- * and one for each replica of the controller, so that a replica can be paused like a process that
- * gets no CPU while the rest goes on. Between a replica and the API server sits a link (link.c) that
- * loses, delays and repeats what goes through it.
+ * One FakeClock drives several virtual loops: the world's (API server model, kubelet, users,
+ * faults) and one for each replica of the controller, so that a replica can be paused like a
+ * process that gets no CPU while the rest goes on. Between a replica and the API server sits a link
+ * (link.c) that loses, delays and repeats what goes through it.
  *
  * A run has two parts. In the storm, faults and users are active. In the calm they stop, the world
  * heals, and the controller has SIM_CALM_NS to make everything as it is wanted; then a replica with
@@ -83,7 +83,7 @@ typedef enum SimKnob {
     SIM_SANDBOX_EXPIRE,
     SIM_CHILD_DELETE,
     SIM_CHILD_EDIT,
-    SIM_STRANGER, /* foreign objects under our names */
+    SIM_STRANGER,  /* foreign objects under our names */
     SIM_NAMESPACE, /* everything in a namespace goes */
     SIM_KNOBS_,
 } SimKnob;
@@ -99,7 +99,7 @@ typedef struct SimKnobSpec {
     const char *name;
     SimClass class;
     bool user;
-    double most;    /* REQUEST, POD, MODE: probability at full weight */
+    double most;     /* REQUEST, POD, MODE: probability at full weight */
     double period_s; /* TIMED: mean time between two at full weight */
 } SimKnobSpec;
 
@@ -114,6 +114,7 @@ typedef struct SimOptions {
     uint64_t seed;
     uint64_t without; /* bit n: knob n is off */
     FILE *story;      /* NULL = none */
+    int log_fd;       /* of the controllers' own log, 0 = none */
 } SimOptions;
 
 typedef struct SimResult {
@@ -150,13 +151,15 @@ struct Sim {
     unsigned weights[SIM_KNOBS_]; /* 0 = off, else 1..100 */
     ControllerOptions controller;
     uint64_t storm_ns;
+    uint64_t last_life_ns; /* a replica started or ended then */
+    bool lazy;             /* a change was made that is passed on with the next reason to write */
     Replica *replicas[SIM_REPLICAS];
     Kubelet *kubelet;
     Users *users;
     Oracle *oracle;
     SimTimer timers[SIM_KNOBS_]; /* of TIMED knobs */
     List ghosts;                 /* calls whose sender is gone */
-    const SimCall *submitting;    /* the call that is being handed to the API server */
+    const SimCall *submitting;   /* the call that is being handed to the API server */
     SimResult result;
 };
 

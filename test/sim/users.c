@@ -117,8 +117,7 @@ static void scale_pool(Users *users, SimKnob knob)
 {
     const json_t *pool = any(users, knob, KUBE_WARMPOOL);
     AUTO(mem)
-    char *text =
-        xasprintf("{spec: {replicas: %d}}", (int)roll(users, knob, POOL_REPLICAS_MAX + 1));
+    char *text = xasprintf("{spec: {replicas: %d}}", (int)roll(users, knob, POOL_REPLICAS_MAX + 1));
 
     if (pool) {
         patch(users, KUBE_WARMPOOL, pool, text);
@@ -137,9 +136,12 @@ static void edit_template(Users *users, SimKnob knob)
         "{spec: {networkPolicy: {egress: [{ports: [{port: 53, protocol: UDP}]}]}}}",
     };
     const json_t *template = any(users, knob, KUBE_TEMPLATE);
+    const char *edit = edits[roll(users, knob, ARRAY_LEN(edits))];
 
     if (template) {
-        patch(users, KUBE_TEMPLATE, template, edits[roll(users, knob, ARRAY_LEN(edits))]);
+        patch(users, KUBE_TEMPLATE, template, edit);
+        /* Bound Sandboxes get new metadata when their claims are next looked at. */
+        users->sim->lazy = users->sim->lazy || strstr(edit, "metadata");
     }
 }
 
