@@ -348,9 +348,13 @@ static void curl_start_queued(KubeCurl *curl)
 static void curl_on_pump(LoopDefer *defer)
 {
     KubeCurl *curl = container_of(defer, KubeCurl, pump);
+    Err err = ERR_INIT;
     ListNode *node;
 
-    kube_cred_refresh(&curl->cred, loop_now(curl->loop), NULL);
+    if (kube_cred_refresh(&curl->cred, loop_now(curl->loop), &err) < 0) {
+        LOG_WARN(curl->options.log, "a credential could not be read again, keeping the last one",
+                 F_ERR(&err));
+    }
     if (curl->cred.tls_gen != curl->tls_gen) {
         curl->tls_gen = curl->cred.tls_gen;
         for (unsigned i = 0; i <= curl->n_shards; i++) {

@@ -26,7 +26,7 @@ typedef struct KubeCurlOptions {
     unsigned shards;        /* 0 = 1 */
     unsigned inflight_max;  /* 0 = KUBE_CURL_INFLIGHT_MAX */
     const char *user_agent; /* NULL = "cofferdam/VERSION" */
-    Logger *log;            /* borrowed, NULL = silent; debug level traces with secrets removed */
+    Logger *log;            /* borrowed, NULL = silent; debug level traces, secrets removed */
 } KubeCurlOptions;
 
 typedef struct KubeCurlStats {
