@@ -389,6 +389,33 @@ T_TEST(rude_second_address_is_tried)
     T_CHECK(answer.took_ns < NS_PER_S);
 }
 
+T_TEST(rude_traces_have_no_credentials_in_them)
+{
+    AUTO(mem) char *path = xasprintf("%s/log", t_tmpdir());
+    const char *const ports[] = {getenv("RUDE_PORT"), getenv("H2_PORT")};
+
+    for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+        AUTO(client) Client client;
+        AUTO(answer) Answer answer = {.done = false};
+        FILE *f = fopen(path, "we");
+        Logger *log = logger_new(fileno(f), NULL, clock_system());
+        const KubeCurlOptions options = {.log = log};
+        KubeConfig *config = rude_config("ca.pem");
+        Str text;
+
+        logger_set_level(log, LOG_LEVEL_DEBUG);
+        free(config->server);
+        config->server = xasprintf("https://127.0.0.1:%s", ports[i]);
+        client_init(&client, config, &options);
+        get(&client, &answer, "ok", NS_PER_S / 2);
+        logger_free(log);
+        fclose(f);
+        text = t_read_file(path);
+        T_CONTAINS(text, "authorization: [removed]");
+        T_CHECK(!memmem(text.ptr, text.len, "secret-token", 12));
+    }
+}
+
 /* ---- the transport without KubeApi ---- */
 
 typedef struct Raw {
