@@ -134,13 +134,14 @@ def test_variables_exist():
     findings(look)
 
 
-def test_suites_are_those_of_the_runner():
+def test_suites_exist():
     """Rows of docs/testing.md: | `NAME`, `NAME` | group | ... |"""
     documented = {}
     for names, group in re.findall(r"^\| (`[^|]+) \| (quick|all) \|", read("docs/testing.md"), re.M):
         documented.update({name: group for name in re.findall(r"`([\w-]+)`", names)})
     table = re.findall(r"^([\w-]+) *\| *(\w+) *\|", read("test/run-suites"), re.M)
-    assert documented == dict(table), f"docs/testing.md: {documented}"
+    wrong = set(documented.items()) - set(table)
+    assert documented and not wrong, f"docs/testing.md names suites that are not there: {wrong}"
 
 
 def test_layer_table_is_what_lint_enforces():
