@@ -36,9 +36,14 @@ static bool looks_the_same(const KubeObj *a, const KubeObj *b)
                        jnode_at(kube_obj_status(b), "podIPs"));
 }
 
+/* One that may be bound again waits whenever it is without a Sandbox; whether it is, its plan
+ * knows.
+ */
 static bool is_waiting(const KubeObj *claim)
 {
-    return !claim_bound_name(claim).ptr && !kube_obj_deleting(claim);
+    bool again = str_eq(kube_obj_annotation(claim, STR(ANNOTATION_REBIND)), STR("true"));
+
+    return (again || !claim_bound_name(claim).ptr) && !kube_obj_deleting(claim);
 }
 
 static void wake_waiting(const View *view, Str ns, Str pool, size_t max, KeySink *sink)

@@ -337,13 +337,14 @@ void sandbox_plan_pod(SandboxPass *pass)
 
 /*
  * Without spec.service there is nothing to make, so a Service that the cache does not show is asked
- * for once a generation. The first generation can only meet strangers: nobody is in a pool member's
- * way, and with `false` strangers do not matter.
+ * for once a generation, and when the status is about to lose it. The first generation can only
+ * meet strangers: nobody is in a pool member's way, and with `false` strangers do not matter.
  */
 static void plan_service_absent(SandboxPass *pass, ServiceMode mode, ViewPresence presence)
 {
     const KubeObj *sandbox = pass->sandbox;
-    bool first = kube_obj_generation(sandbox) <= 1;
+    bool told = jnode_str(jnode_at(kube_obj_status(sandbox), "service")).len > 0;
+    bool first = kube_obj_generation(sandbox) <= 1 && !told;
 
     if (mode == SERVICE_ON) {
         pass->service_required = true;
@@ -355,7 +356,8 @@ static void plan_service_absent(SandboxPass *pass, ServiceMode mode, ViewPresenc
         }
         return;
     }
-    if (presence == VIEW_ABSENT || !pass->fresh_generation || !kube_name_is_label(sandbox->name)) {
+    if (presence == VIEW_ABSENT || (!pass->fresh_generation && !told) ||
+        !kube_name_is_label(sandbox->name)) {
         return;
     }
     if (first && (mode == SERVICE_OFF || pass->owner == SANDBOX_BY_POOL)) {

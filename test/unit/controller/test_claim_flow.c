@@ -282,3 +282,27 @@ T_TEST(expiry_is_kept_to_and_can_be_moved)
     T_EQ_INT(fakeapi_count(rig.fake.api, KUBE_CLAIM), 0);
     T_EQ_INT(fakeapi_count(rig.fake.api, KUBE_SANDBOX), 1);
 }
+
+/* Found by the simulator: the template's policy came after the claim had been looked at. */
+T_TEST(a_claim_that_may_be_bound_again_hears_of_what_it_waits_for)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig, 10);
+    rig_pool(&rig, 0, "OnReplenish");
+    rig_start(&rig);
+    rig_run(&rig, NS_PER_S);
+    rig_claim(&rig, "k", "");
+    rig_run(&rig, 5 * NS_PER_S);
+    T_EQ_INT(rig_ready_claims(&rig), 1);
+    T_OK(fakeapi_patch(rig.fake.api, KUBE_CLAIM, "a", "k",
+                       "{metadata: {annotations: {cofferdam.dev/rebind: 'true'}}}"));
+    T_OK(fakeapi_delete(rig.fake.api, KUBE_WARMPOOL, "a", "p"));
+    T_OK(fakeapi_delete(rig.fake.api, KUBE_TEMPLATE, "a", "t"));
+    T_OK(fakeapi_delete(rig.fake.api, KUBE_SANDBOX, "a", "k"));
+    rig_run(&rig, 65 * NS_PER_S);
+    T_EQ_INT(rig_ready_claims(&rig), 0);
+    rig_pool(&rig, 0, "OnReplenish");
+    rig_run(&rig, 10 * NS_PER_S);
+    T_EQ_INT(rig_ready_claims(&rig), 1);
+}

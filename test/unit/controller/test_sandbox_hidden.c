@@ -62,6 +62,25 @@ T_TEST(a_suspended_sandbox_notices_that_a_stranger_went)
     T_EQ_STR(ready_reason(&rig), "PodTerminated");
 }
 
+T_TEST(a_service_that_left_the_cache_is_asked_for_before_the_status_loses_it)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig, 4);
+    sandbox(&rig, ", service: true");
+    rig_start(&rig);
+    rig_run(&rig, 5 * NS_PER_S);
+    T_OK(fakeapi_patch(rig.fake.api, KUBE_SANDBOX, "a", "s", "{spec: {service: null}}"));
+    rig_run(&rig, 5 * NS_PER_S);
+    T_OK(fakeapi_patch(rig.fake.api, KUBE_SERVICE, "a", "s",
+                       "{metadata: {labels: {agents.x-k8s.io/sandbox-name-hash: null}}}"));
+    rig_run(&rig, 5 * NS_PER_S);
+    T_CHECK(jx_get(fakeapi_get(rig.fake.api, KUBE_SERVICE, "a", "s"), "metadata", "labels",
+                   "agents.x-k8s.io/sandbox-name-hash"));
+    T_EQ_STR(jx_get_str(fakeapi_get(rig.fake.api, KUBE_SANDBOX, "a", "s"), "status", "service"),
+             "s");
+}
+
 /* The garbage collector takes the children of an owner whose end the cache has not heard of; the
  * same to the controller as somebody who deletes the Service whenever it is there. */
 T_TEST(a_child_that_does_not_stay_is_not_made_in_a_hot_loop)
