@@ -216,7 +216,13 @@ static void check_child(Oracle *oracle, const FakeChange *change)
     const char *what = change->after ? "changes" : "deletes";
     Owner owner;
 
+    AUTO(mem) char *key = NULL;
+
     if (!change->before || owned_by_kind(change->before, API_GROUP_CORE, KIND_SANDBOX)) {
+        return;
+    }
+    key = xasprintf("child " STR_FMT, STR_ARG(meta(change->before, "uid")));
+    if (seen_lately(oracle, key)) {
         return;
     }
     if (!owner_of(change->before, &owner) && change->after && may_be_adopted(change->before)) {
@@ -224,6 +230,15 @@ static void check_child(Oracle *oracle, const FakeChange *change)
     }
     sim_fail(oracle->sim, "a controller %s the %s " STR_FMT "/" STR_FMT ", which is not its own",
              what, change->kind->kind, NAME_ARG(change->before));
+}
+
+static void note_child(Oracle *oracle, const FakeChange *change)
+{
+    const json_t *child = change->before ? change->before : change->after;
+
+    if (owned_by_kind(child, API_GROUP_CORE, KIND_SANDBOX)) {
+        seen_note(oracle, xasprintf("child " STR_FMT, STR_ARG(meta(child, "uid"))));
+    }
 }
 
 static void check_policy(Oracle *oracle, const FakeChange *change)
@@ -467,6 +482,11 @@ static void note(Oracle *oracle, const FakeChange *change)
         break;
     case KUBE_POD:
         check_pods(oracle, change);
+        note_child(oracle, change);
+        break;
+    case KUBE_SERVICE:
+    case KUBE_PVC:
+        note_child(oracle, change);
         break;
     default:
         break;

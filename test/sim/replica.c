@@ -25,7 +25,7 @@ struct Replica {
     SimLink *link;
     Manager *manager;
     Logger *log; /* NULL: silent */
-    bool dying; /* does nothing any more */
+    bool dying;  /* does nothing any more */
     LoopTimer start;
     LoopTimer bury;
     char identity[32];
