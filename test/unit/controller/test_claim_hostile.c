@@ -78,7 +78,7 @@ static const Piece bound[] = {
     {KUBE_SANDBOX, "{'metadata':{'name':'m','namespace':'a','uid':'uid-m','labels':{"
                    "'agents.x-k8s.io/sandbox-template-ref-hash':'f10c3da3'}," CLAIM_OWNER(
                        "k", "uid-k") "}," SPEC "},'status':{'conditions':[{'type':'Ready','status':"
-                                               "'False','reason':'DependenciesNotReady',"
+                                     "'False','reason':'DependenciesNotReady',"
                                      "'message':'m','lastTransitionTime':'2026-11-30T11:00:00Z'},{'"
                                      "type':'Finished','status':'True',"
                                      "'reason':'PodFailed','message':'m','lastTransitionTime':'"
