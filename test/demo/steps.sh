@@ -26,9 +26,10 @@ seconds_since() { # EPOCHREALTIME: prints seconds with one digit
     awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'
 }
 
-last_line() { # LOG: its last line that is not empty, printable and short
+last_line() { # LOG: the end of its last line that is not empty, printable
     local line
-    line=$(tail -n 3 "$1" 2>/dev/null | tr -cd '\n -~' | sed '/^ *$/d' | tail -n 1 | cut -c1-64)
+    line=$(tail -n 3 "$1" 2>/dev/null | tr -cd '\n -~' | sed '/^ *$/d' | tail -n 1)
+    [ "${#line}" -le 64 ] || line="...${line: -61}"
     printf '%s' "${line:-at work}"
 }
 
