@@ -131,13 +131,15 @@ static void init_workers(App *app)
 
 int app_init(App *app, const RouterOptions *options, Err *reterr)
 {
+    bool default_format =
+        options->log_encoder == LOG_ENCODER_JSON && options->log_time == LOG_TIME_RFC3339;
     int r;
 
     *app = (App){.options = options};
     app->log = new_logger(options, "sandbox-router");
     app->access = options->access_log ? new_logger(options, "sandbox-router.access") : NULL;
     app->registry = metrics_new();
-    observe_init(&app->observe, app->registry, app->access);
+    observe_init(&app->observe, app->registry, app->access, default_format ? STDERR_FILENO : -1);
     metrics_process_register(app->registry);
     route_board_init(&app->board);
     loop_timer_init(&app->timer, lifecycle_on_timer);

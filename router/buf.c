@@ -79,6 +79,14 @@ int buf_reserve(BufPool *pool, Buf *buf, size_t n)
     return 0;
 }
 
+Buf buf_dup(BufPool *pool, Str bytes)
+{
+    pool->in_use++;
+    return (Buf){.ptr = xmemdup(bytes.ptr, bytes.len),
+                 .cap = (uint32_t)bytes.len,
+                 .end = (uint32_t)bytes.len};
+}
+
 char *buf_tail(Buf *buf)
 {
     return buf->ptr + buf->end;

@@ -49,5 +49,7 @@ int buf_append(BufPool *pool, Buf *buf, Str bytes);
 void buf_consume(Buf *buf, size_t n);
 void buf_truncate(Buf *buf, size_t len);   /* keeps the first len bytes */
 void buf_release(BufPool *pool, Buf *buf); /* forgets the bytes and gives the memory back */
+/* A buffer of exactly these bytes, for what is kept for long. */
+Buf buf_dup(BufPool *pool, Str bytes);
 /* Gives the memory back when no bytes are held. */
 void buf_trim(BufPool *pool, Buf *buf);

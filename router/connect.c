@@ -29,9 +29,15 @@ static int build_head(Exchange *x)
             return r;
         }
     }
-    r = rewrite_request(&worker->head, &options, &worker->bufs, &x->head);
+    buf_consume(&worker->scratch, buf_len(&worker->scratch));
+    r = rewrite_request(&worker->head, &options, &worker->bufs, &worker->scratch);
     if (r == 0) {
+        x->head = buf_dup(&worker->bufs, buf_str(&worker->scratch));
+        if (worker->scratch.cap > BUF_SIZE) {
+            buf_release(&worker->bufs, &worker->scratch);
+        }
         buf_consume(&front->in, x->head_len);
+        buf_trim(&worker->bufs, &front->in);
         x->head_raw = false;
     }
     return r;

@@ -221,7 +221,7 @@ void exchange_free(Exchange *x)
         atomic_fetch_sub_explicit(&observe->upgrades, 1, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&observe->inflight, 1, memory_order_relaxed);
-    observe_request(observe, &request);
+    access_request(&x->worker->access, &request);
     exchange_leave_waiters(x);
     exchange_drop_back(x);
     buf_release(&x->worker->bufs, &x->head);

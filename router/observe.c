@@ -2,8 +2,6 @@
 /* See observe.h. */
 #include "router/observe.h"
 
-#include <stdio.h>
-
 #include "base/version.h"
 
 static const char *const request_labels[] = {"method", "code", "sandbox_namespace", NULL};
@@ -70,7 +68,7 @@ static void register_gauges(Observe *observe)
     gauge_set(gauge_series(metrics_gauge(observe->metrics, &build), values), 1);
 }
 
-void observe_init(Observe *observe, Metrics *metrics, Logger *access)
+void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access_fd)
 {
     MetricSpec duration = {.name = "sandbox_router_request_duration_seconds",
                            .help = "Time from the request's head to the end of the reply.",
@@ -79,7 +77,7 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access)
                            .buckets = duration_buckets,
                            .n_buckets = ARRAY_LEN(duration_buckets)};
 
-    *observe = (Observe){.metrics = metrics, .access = access};
+    *observe = (Observe){.metrics = metrics, .access = access, .access_fd = access_fd};
     observe->requests =
         counter(metrics, "sandbox_router_requests_total",
                 "Requests answered, by method, status code and namespace.", request_labels);
@@ -98,7 +96,7 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access)
     register_gauges(observe);
 }
 
-static void log_request(Observe *observe, const ObserveRequest *request)
+void observe_log(Observe *observe, const ObserveRequest *request)
 {
     LOG_INFO(observe->access, "request", F_STR("method", request->method),
              F_STR("path", request->path), F_I64("status", request->status),
@@ -107,22 +105,6 @@ static void log_request(Observe *observe, const ObserveRequest *request)
              F_STR("sandbox_namespace", request->sandbox_namespace),
              F_I64("bytes_out", request->bytes_out), F_STR("user_agent", request->user_agent),
              F_CSTR("source", request->source));
-}
-
-void observe_request(Observe *observe, const ObserveRequest *request)
-{
-    char code[12];
-    int n = snprintf(code, sizeof(code), "%d", request->status);
-    Str values[] = {http_method_name(request->method_id),
-                    {code, (size_t)n},
-                    request->known ? request->sandbox_namespace : NO_NAMESPACE};
-
-    counter_inc(counter_series(observe->requests, values));
-    histogram_observe(histogram_series(observe->duration, values),
-                      (double)request->duration_ns / (double)NS_PER_S);
-    if (!request->quiet) {
-        log_request(observe, request);
-    }
 }
 
 void observe_upstream_error(Observe *observe, Str ns, const char *reason)

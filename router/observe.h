@@ -18,6 +18,7 @@
 typedef struct Observe {
     Metrics *metrics;
     Logger *access; /* NULL = no access log */
+    int access_fd; /* where lines of the default format are written directly, -1 = use the logger */
     CounterFamily *requests;
     HistogramFamily *duration;
     CounterFamily *upstream_errors;
@@ -47,8 +48,10 @@ typedef struct ObserveRequest {
     const char *source; /* "cache-name", "pod-ip", "dns", "" */
 } ObserveRequest;
 
-void observe_init(Observe *observe, Metrics *metrics, Logger *access);
-void observe_request(Observe *observe, const ObserveRequest *request);
+/* access_fd: -1 unless the log's format is the default one, JSON with RFC 3339 seconds. */
+void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access_fd);
+/* A line by way of the logger, in whatever format that writes. access.h is the usual way. */
+void observe_log(Observe *observe, const ObserveRequest *request);
 /* reason: "dial", "timeout", "eof", "other" */
 void observe_upstream_error(Observe *observe, Str ns, const char *reason);
 void observe_upstream_retry(Observe *observe, Str ns);

@@ -110,6 +110,8 @@ static void worker_free(Worker *worker)
     worker->dns = dns_inbox_free(worker->dns);
     loop_wake_deinit(&worker->wake);
     route_table_unref(worker->table);
+    access_deinit(&worker->access);
+    buf_release(&worker->bufs, &worker->scratch);
     buf_pool_deinit(&worker->bufs);
     loop_free(worker->loop);
     free(worker);
@@ -153,6 +155,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
         free(worker);
         return err_set_errno(reterr, -r, "start a worker");
     }
+    access_init(&worker->access, shared->observe, worker->loop);
     upstreams_init(&worker->upstreams, worker->loop, &worker->bufs, exchange_back_event);
     set_keepalive(listen_fd);
     r = http_acceptor_start(&worker->acceptor, worker->loop, listen_fd, on_accept);

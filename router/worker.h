@@ -12,6 +12,7 @@
 
 #include "http/acceptor.h"
 #include "http/parse.h"
+#include "router/access.h"
 #include "router/shared.h"
 #include "router/upstream.h"
 
@@ -35,7 +36,9 @@ typedef struct Worker {
     size_t n_fronts;
     List waiters; /* exchanges waiting for the table */
     size_t n_waiters;
+    Access access;
     BufPool bufs;
+    Buf scratch; /* heads are built here */
     Upstreams upstreams;
     DnsInbox *dns; /* NULL without a resolver */
     HttpHead head; /* scratch: valid inside one call only */

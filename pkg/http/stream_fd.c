@@ -29,7 +29,8 @@ static ssize_t fd_write(HttpStream *stream, const struct iovec *iov, int n_iov)
     ssize_t n;
 
     do {
-        n = sendmsg(stream->io.fd, &msg, MSG_NOSIGNAL);
+        n = n_iov == 1 ? send(stream->io.fd, iov[0].iov_base, iov[0].iov_len, MSG_NOSIGNAL)
+                       : sendmsg(stream->io.fd, &msg, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
