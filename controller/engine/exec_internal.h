@@ -81,6 +81,7 @@ struct ExecRun {
     ExecCall *calls; /* one per action of the plan */
     unsigned stage;
     size_t pending; /* calls of this stage in flight */
+    bool reserved;  /* it may hold reservations */
     bool starting;  /* inside the loop that starts a stage */
     unsigned plans;
     unsigned writes;

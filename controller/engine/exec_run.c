@@ -78,11 +78,20 @@ static void apply_coalescing(ExecRun *run)
     }
 }
 
+static void drop_reservations(ExecRun *run)
+{
+    if (run->reserved) {
+        reservations_release_all(&run->exec->reservations, str_from(run->holder));
+        run->reserved = false;
+    }
+}
+
 static bool take_reservations(ExecRun *run)
 {
     Exec *exec = run->exec;
 
-    reservations_release_all(&exec->reservations, str_from(run->holder));
+    drop_reservations(run);
+    run->reserved = run->plan.n_reservations > 0;
     for (size_t i = 0; i < run->plan.n_reservations; i++) {
         if (!reservations_take(&exec->reservations, run->plan.reservations[i],
                                str_from(run->holder))) {
@@ -195,7 +204,7 @@ static void end_pass(ExecRun *run, bool retry)
         }
     }
     report(run, error);
-    reservations_release_all(&exec->reservations, str_from(run->holder));
+    drop_reservations(run);
     kube_queue_done(run->controller->queue, run->item);
     run->item = NULL;
     schedule(run, error);

@@ -66,6 +66,9 @@ bool reservations_take(Reservations *reservations, Str uid, Str holder)
 /* Few are held at a time: at most PLAN_RESERVATIONS_MAX per worker. */
 void reservations_release_all(Reservations *reservations, Str holder)
 {
+    if (reservations->by_uid.len == 0) {
+        return;
+    }
     hmap_foreach (&reservations->by_uid, it) {
         Reservation *reservation = container_of(it, Reservation, node);
 
