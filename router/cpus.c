@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 static int read_line(const char *path, char *buf, int size)
 {
     FILE *file = fopen(path, "re");
@@ -21,15 +23,18 @@ static int read_line(const char *path, char *buf, int size)
 
 int cpus_from_quota(const char *text)
 {
-    long long quota, period;
+    Str rest;
+    Str first = str_cut(str_trim(str_from(text)), ' ', &rest);
+    uint64_t quota, period;
 
-    if (strncmp(text, "max", 3) == 0 || text[0] == '-') {
+    if (str_eq(first, STR("max")) || str_starts(first, STR("-"))) {
         return 0;
     }
-    if (sscanf(text, "%lld %lld", &quota, &period) != 2 || quota <= 0 || period <= 0) {
+    if (str_to_u64(first, &quota) < 0 || str_to_u64(rest, &period) < 0 || quota == 0 ||
+        period == 0) {
         return -1;
     }
-    long long cpus = (quota + period - 1) / period;
+    uint64_t cpus = quota / period + (quota % period != 0);
 
     return cpus > CPUS_MAX ? CPUS_MAX : (int)cpus;
 }
