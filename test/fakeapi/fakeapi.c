@@ -138,7 +138,7 @@ static void do_request(FakeExchange *x, const json_t *body)
     if (url->watch) {
         fake_watch_start(x, &x->answer);
     } else if (!url->name.ptr && req->method == KUBE_GET) {
-        fake_list(api, url, &x->answer);
+        fake_list(api, url, x->verdict.kind == FAKE_STALE ? x->verdict.lag : 0, &x->answer);
     } else if (!url->name.ptr && req->method == KUBE_POST) {
         fake_object_create(api, url->kind, url->ns, body, &x->answer);
     } else if (!url->name.ptr || req->method == KUBE_POST) {

@@ -46,6 +46,7 @@ typedef enum FakeVerdictKind {
     FAKE_LOST_AFTER,  /* it happens, then -ECONNRESET */
     FAKE_NOT_SENT,    /* -ECONNREFUSED */
     FAKE_TRUNCATED,   /* it happens, then half of the body as if it were all */
+    FAKE_STALE,       /* a list as it was `lag` versions ago, at most back to the last compaction */
     FAKE_BODY,        /* answer `http` with exactly `body` */
 } FakeVerdictKind;
 
@@ -56,6 +57,7 @@ typedef struct FakeVerdict {
     const char *message; /* of the Status */
     const char *body;
     unsigned retry_after_s;
+    uint64_t lag;
     uint64_t delay_ns; /* more latency before the answer */
 } FakeVerdict;
 

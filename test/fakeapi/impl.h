@@ -124,7 +124,8 @@ Str fake_meta(const json_t *object, const char *member);
 /* read.c */
 int fake_filter_init(FakeFilter *filter, const FakeUrl *url);
 void fake_filter_deinit(FakeFilter *filter);
-int fake_list(FakeApi *api, const FakeUrl *url, FakeAnswer *answer);
+/* lag: so many versions ago. */
+int fake_list(FakeApi *api, const FakeUrl *url, uint64_t lag, FakeAnswer *answer);
 int fake_watch_start(FakeExchange *x, FakeAnswer *answer);
 /* Appends lines of events not yet sent. */
 void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out);

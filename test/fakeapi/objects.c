@@ -276,6 +276,14 @@ static bool spec_differs(const json_t *a, const json_t *b)
     return !json_equal(x, y);
 }
 
+static bool owners_differ(const json_t *a, const json_t *b)
+{
+    const json_t *x = jx_get(a, "metadata", "ownerReferences");
+    const json_t *y = jx_get(b, "metadata", "ownerReferences");
+
+    return x != y && !json_equal(x, y); /* NULL is not equal to itself */
+}
+
 int fake_object_write(FakeApi *api, const json_t *live, const KubeKind *kind, const json_t *wanted,
                       Str subresource, bool whole, FakeAnswer *answer)
 {
@@ -308,7 +316,9 @@ int fake_object_write(FakeApi *api, const json_t *live, const KubeKind *kind, co
         fake_answer_object(answer, 200, fresh);
         return 0;
     }
-    gc_soon(api); /* ownerReferences may have changed */
+    if (owners_differ(fresh, live) || has_finalizers(live)) {
+        gc_soon(api);
+    }
     store_put(api, kind, key, json_incref(fresh));
     fake_answer_object(answer, 200, fresh);
     return 0;

@@ -73,15 +73,53 @@ static bool filter_matches(const FakeFilter *filter, const json_t *object)
 
 /* ---- LIST ---- */
 
-static json_t *list_snapshot(FakeApi *api, const FakeFilter *filter)
+typedef VEC(const json_t *) Objects;
+
+static size_t object_place(const Objects *objects, const json_t *object)
+{
+    size_t i = 0;
+
+    while (i < objects->len &&
+           !(str_eq(fake_meta(objects->ptr[i], "name"), fake_meta(object, "name")) &&
+             str_eq(fake_meta(objects->ptr[i], "namespace"), fake_meta(object, "namespace")))) {
+        i++;
+    }
+    return i;
+}
+
+static void undo_event(Objects *objects, const FakeEvent *event)
+{
+    size_t i = object_place(objects, event->after ? event->after : event->before);
+
+    if (!event->before) {
+        vec_remove(objects, i);
+    } else if (event->after) {
+        objects->ptr[i] = event->before;
+    } else {
+        vec_push(objects, event->before);
+    }
+}
+
+/* Objects as they were at version rv, at most as far back as there is history. */
+static json_t *list_snapshot(FakeApi *api, const FakeFilter *filter, uint64_t rv)
 {
     json_t *items = jx_array_new();
+    Objects objects = {0};
 
     vec_foreach (&api->objects[filter->kind->id], it) {
-        if (filter_matches(filter, *it)) {
-            jx_append(items, json_incref(*it));
+        vec_push(&objects, *it);
+    }
+    for (size_t i = api->events.len; i > 0 && api->events.ptr[i - 1].rv > rv; i--) {
+        if (api->events.ptr[i - 1].kind == filter->kind) {
+            undo_event(&objects, &api->events.ptr[i - 1]);
         }
     }
+    vec_foreach (&objects, it) {
+        if (filter_matches(filter, *it)) {
+            jx_append(items, json_incref((json_t *)*it));
+        }
+    }
+    vec_free(&objects);
     return items;
 }
 
@@ -129,11 +167,12 @@ static int list_page(FakeApi *api, const FakeUrl *url, json_t *items, uint64_t r
     return 0;
 }
 
-int fake_list(FakeApi *api, const FakeUrl *url, FakeAnswer *answer)
+int fake_list(FakeApi *api, const FakeUrl *url, uint64_t lag, FakeAnswer *answer)
 {
     AUTO(json) json_t *items = NULL;
     FakeFilter filter;
     FakeSnapshot *snapshot;
+    uint64_t rv;
 
     if (url->cont.len > 0) {
         snapshot = snapshot_find(api, url->cont);
@@ -149,9 +188,11 @@ int fake_list(FakeApi *api, const FakeUrl *url, FakeAnswer *answer)
     if (fake_filter_init(&filter, url) != 0) {
         return fake_answer_status(answer, 400, "BadRequest", "unable to parse requirement");
     }
-    items = list_snapshot(api, &filter);
+    rv = api->rv > api->compacted_rv + lag ? api->rv - lag : api->compacted_rv;
+    rv = lag > 0 ? rv : api->rv;
+    items = list_snapshot(api, &filter, rv);
     fake_filter_deinit(&filter);
-    return list_page(api, url, items, api->rv, answer);
+    return list_page(api, url, items, rv, answer);
 }
 
 /* ---- WATCH ---- */

@@ -384,6 +384,7 @@ static const Fate fates[] = {
     {SIM_FORBIDDEN, true, {.kind = FAKE_STATUS, .http = 403, .reason = "Forbidden"}},
     {SIM_INVALID, true, {.kind = FAKE_STATUS, .http = 422, .reason = "Invalid"}},
     {SIM_TRUNCATED, false, {.kind = FAKE_TRUNCATED}},
+    {SIM_STALE_LIST, false, {.kind = FAKE_STALE, .lag = 1}},
 };
 
 /* Quotas and policies refuse new objects; a spec that was refused stays refused, which only a Pod
@@ -392,6 +393,9 @@ static bool is_possible(const Fate *fate, const FakeCall *call)
 {
     if (fate->writes_only && call->method == KUBE_GET) {
         return false;
+    }
+    if (fate->knob == SIM_STALE_LIST) {
+        return call->method == KUBE_GET && !call->name.ptr && !call->watch;
     }
     if (fate->knob == SIM_FORBIDDEN) {
         return call->method == KUBE_POST;
@@ -417,6 +421,9 @@ static FakeVerdict draw_fate(Sim *sim, const FakeCall *call, const char **ret_na
 
         verdict.http = codes[sim_between(sim, SIM_SERVER_ERROR, 0, 3)];
         verdict.reason = verdict.http == 503 ? "ServiceUnavailable" : "InternalError";
+    }
+    if (verdict.kind == FAKE_STALE) {
+        verdict.lag = sim_between(sim, SIM_STALE_LIST, 1, 60);
     }
     return verdict;
 }

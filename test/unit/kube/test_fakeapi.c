@@ -226,3 +226,58 @@ T_TEST(fakeapi_faults_say_what_happened)
     T_EQ_INT(create(&world, &answer, SANDBOX), KUBE_REASON_UNKNOWN_OUTCOME);
     T_CONTAINS(answer.error.msg, "unreadable answer");
 }
+
+static void stale_item(void *ctx, KubeObj *obj)
+{
+    StrBuf *names = ctx;
+
+    (void)strbuf_printf(names, STR_FMT "@" STR_FMT " ", STR_ARG(obj->name), STR_ARG(obj->rv_text));
+}
+
+static void stale_page(void *ctx, const KubeError *error, const KubeListMeta *meta)
+{
+    StrBuf *names = ctx;
+
+    T_CHECK(!error);
+    (void)strbuf_printf(names, "list@" STR_FMT, STR_ARG(meta->rv));
+}
+
+static FakeVerdict stale_hook(void *ctx, const FakeCall *call)
+{
+    UNUSED(call);
+    return (FakeVerdict){.kind = FAKE_STALE, .lag = *(const uint64_t *)ctx};
+}
+
+/* Versions 101: p1 made, 102: p2 made, 103: p1 changed, 104: p2 gone. */
+T_TEST(a_stale_list_shows_the_past)
+{
+    static const struct {
+        uint64_t lag;
+        const char *want;
+    } rows[] = {
+        {0, "p1@103 list@104"},
+        {1, "p1@103 p2@102 list@103"},
+        {2, "p1@101 p2@102 list@102"},
+        {3, "p1@101 list@101"},
+        {4, "list@100"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(fake_world) FakeWorld world;
+        AUTO(strbuf) StrBuf names = STRBUF_INIT(1000);
+        uint64_t lag = rows[i].lag;
+
+        fake_world_init(&world, 1);
+        T_OK(fakeapi_create(world.api,
+                            "{apiVersion: v1, kind: Pod, metadata: {name: p1, namespace: n}}"));
+        T_OK(fakeapi_create(world.api,
+                            "{apiVersion: v1, kind: Pod, metadata: {name: p2, namespace: n}}"));
+        T_OK(fakeapi_patch(world.api, KUBE_POD, "n", "p1", "{metadata: {labels: {a: b}}}"));
+        T_OK(fakeapi_delete(world.api, KUBE_POD, "n", "p2"));
+        fakeapi_set_hook(world.api, stale_hook, &lag);
+        (void)kube_api_list_page(world.client, kube_kind(KUBE_POD), &(KubeListOptions){0},
+                                 KUBE_CALL_NORMAL, stale_item, stale_page, &names);
+        fake_world_run(&world, NS_PER_S);
+        T_EQ_STR(strbuf_str(&names), rows[i].want);
+    }
+}
