@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -117,6 +118,17 @@ static int init_kube(App *app, Err *reterr)
     return 0;
 }
 
+/* Each connection takes two descriptors; the soft limit of many environments is 1024. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit); /* failing, it stays as it was */
+    }
+}
+
 static void init_workers(App *app)
 {
     int64_t asked = app->options->workers;
@@ -147,6 +159,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     if (r < 0) {
         return r;
     }
+    raise_descriptor_limit();
     init_workers(app);
     fill_shared(app);
     app->probes.not_ready = "starting";
