@@ -123,7 +123,7 @@ static void informer_new(Manager *manager, KubeKindId kind)
         .kind = kube_kind(kind),
         .label_selector = view_store_selector(kind),
         .seed = manager->config.seed + (uint64_t)kind,
-        .resync_ns = 10 * 3600 * NS_PER_S,
+        .resync_ns = 10ull * 3600 * NS_PER_S,
         .on_state = on_informer_state,
         .ctx = manager,
     };

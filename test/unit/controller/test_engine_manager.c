@@ -388,6 +388,45 @@ T_TEST(sandbox_suspends_and_resumes)
     T_EQ_STR(jx_get_str(condition(&cluster, "s", "Suspended"), "status"), "False");
 }
 
+T_TEST(sandbox_write_behind_puts_metadata_off_for_a_second_at_most)
+{
+    AUTO(cluster) Cluster cluster;
+    AUTO(replica) Replica replica;
+
+    start_leading(&cluster, &replica);
+    cluster.options.sandbox_write_behind_ns = 10 * (int64_t)NS_PER_S;
+    add_sandbox(&cluster, "s", "", "");
+    launch(&cluster, "s");
+    for (int i = 0; i < 9; i++) {
+        char text[128];
+
+        (void)snprintf(text, sizeof(text),
+                       "{spec: {podTemplate: {metadata: {labels: {step: '%d'}}}}}", i);
+        T_OK(fakeapi_patch(cluster.world.api, KUBE_SANDBOX, "a", "s", text));
+        run(&cluster, 100 * NS_PER_MS);
+    }
+    T_EQ_INT(count_lines(&cluster, "PATCH pods a/s"), 0);
+    run(&cluster, 200 * NS_PER_MS);
+    T_EQ_INT(count_lines(&cluster, "PATCH pods a/s"), 1);
+    T_EQ_STR(jx_get_str(fakeapi_get(cluster.world.api, KUBE_POD, "a", "s"), "metadata", "labels",
+                        "step"),
+             "8");
+}
+
+T_TEST(sandbox_events_can_be_turned_off)
+{
+    AUTO(cluster) Cluster cluster;
+    AUTO(replica) Replica replica;
+
+    start_leading(&cluster, &replica);
+    cluster.options.disable_sandbox_events = true;
+    add_sandbox(&cluster, "s", "", "");
+    launch(&cluster, "s");
+    run(&cluster, 10 * NS_PER_S);
+    T_EQ_STR(ready_reason(&cluster, "s"), "DependenciesReady");
+    T_EQ_INT(fakeapi_count(cluster.world.api, KUBE_EVENT), 0);
+}
+
 static FakeVerdict refuse_pods(void *ctx, const FakeCall *call)
 {
     const FakeVerdict *verdict = ctx;
