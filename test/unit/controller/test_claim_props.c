@@ -7,7 +7,7 @@
 #include "test/harness/t.h"
 #include "test/unit/controller/props.h"
 
-#define SEEDS 2000
+#define SEEDS 500
 
 static bool one_in(Rng *rng, unsigned n)
 {
