@@ -34,7 +34,8 @@ class FakeApi:
         self.rv = 100
         self.watchers = []
         self.lists = 0
-        self.refuse = False
+        self.refuse = False  # answer 503
+        self.gone = False    # answer the next watch with 410
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -122,6 +123,16 @@ class FakeApi:
 
     def watch(self, h):
         events = queue.Queue()
+        if self.gone:
+            self.gone = False
+            body = json.dumps({'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'reason': 'Expired',
+                               'code': 410, 'message': 'too old'}).encode()
+            h.send_response(410)
+            h.send_header('Content-Type', 'application/json')
+            h.send_header('Content-Length', str(len(body)))
+            h.end_headers()
+            h.wfile.write(body)
+            return
         since = int(parse_qs(urlsplit(h.path).query).get('resourceVersion', ['0'])[0] or 0)
         with self.lock:
             for obj in self.pods.values():

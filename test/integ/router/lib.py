@@ -38,7 +38,7 @@ def free_port():
 class Router:
     """One running sandbox-router with a fake API server behind it."""
 
-    def __init__(self, *flags, api=None, env=None, table=True):
+    def __init__(self, *flags, api=None, env=None, table=True, prefix=()):
         self.dir = tempfile.mkdtemp(prefix='router-test-')
         self.api = api
         self.port, self.probe, self.metrics_port = free_port(), free_port(), free_port()
@@ -56,7 +56,7 @@ class Router:
         # Freed memory kept back by the sanitizer would look like a leak to the memory checks.
         environ['ASAN_OPTIONS'] = environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'
         environ.update(env or {})
-        self.process = subprocess.Popen(args + list(flags), stderr=self.log_file, env=environ)
+        self.process = subprocess.Popen(list(prefix) + args + list(flags), stderr=self.log_file, env=environ)
         self.wait_ready()
 
     def wait_ready(self):

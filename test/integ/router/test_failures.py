@@ -199,3 +199,41 @@ def test_after_all_this_a_request_works():
     assert is_closed(sock)
     contains(talk(common.router, b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n' +
                   routing('box', Backend(replying(OK)).port) + b'\r\n'), b'200 OK')
+
+
+REPLY = (b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n'
+         b'3\r\nabc\r\n0\r\nT: u\r\n\r\n')
+
+
+def test_a_sandbox_cut_at_every_byte_never_looks_whole():
+    for reset in (False, True):
+        def script(sock, number):
+            head, rest = read_head(sock)
+            read_exactly(sock, 3, rest)
+            sock.sendall(REPLY[:int(head.split(b' ')[1][1:])])
+            if reset:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        backend = Backend(script)
+        for i in range(len(REPLY)):
+            got = talk(common.router, request('box', backend, start=b'POST /%d HTTP/1.1' % i, body=b'xyz',
+                                              more=b'Content-Length: 3\r\n'))
+            whole = b'HTTP/1.1 502 ' in got and got.endswith(BAD_GATEWAY)
+            cut = b'HTTP/1.1 200 ' in got and b'\r\n0\r\n' not in got
+            assert whole or cut, (reset, i, got)
+        backend.close()
+    wait_for(lambda: common.router.metric('sandbox_router_inflight_requests') == 0)
+
+
+def test_a_client_cut_at_every_byte_leaves_nothing_behind():
+    backend = Backend(lambda sock, number: read_all(sock))
+    data = request('box', backend, start=b'POST /p HTTP/1.1', more=b'Transfer-Encoding: chunked\r\n',
+                   body=b'3\r\nabc\r\n0\r\nT: u\r\n\r\n', close=False)
+    for reset in (False, True):
+        for i in range(len(data) + 1):
+            sock = connect(common.router)
+            sock.sendall(data[:i])
+            if reset:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            sock.close()
+    wait_for(lambda: common.router.metric('sandbox_router_inflight_requests') == 0)
+    equal(ask(common.router, 'box', Backend(replying(OK)))[0], 200)

@@ -325,3 +325,42 @@ def test_several_workers_share_the_port():
     router.api.put(pod('late', '127.0.0.1'))
     wait_for(lambda: all(ask(router, 'late', backend)[0] == 200 for _ in range(8)))
     equal(stopped(router), 0)
+
+
+def test_running_out_of_descriptors_is_survived():
+    router = with_box('--workers=1', prefix=('prlimit', '--nofile=64:64'))
+    backend = Backend(replying(OK))
+    socks = [connect(router) for _ in range(90)]  # the kernel takes them, the router cannot
+    with open('/proc/%d/stat' % router.process.pid) as f:
+        before = f.read().split()[13:15]
+    time.sleep(0.5)
+    with open('/proc/%d/stat' % router.process.pid) as f:
+        after = f.read().split()[13:15]
+    ticks = sum(map(int, after)) - sum(map(int, before))
+    assert ticks < 25, 'busy while nothing can be done: %d ticks of 50' % ticks
+    for sock in socks:
+        sock.close()
+    wait_for(lambda: ask(router, 'box', backend)[0] == 200)
+    equal(stopped(router), 0)
+
+
+def test_a_thousand_sandboxes_and_a_relist():
+    api = FakeApi()
+    for i in range(1000):
+        api.put(pod('s%d' % i, '127.0.0.1', ns='ns%d' % (i % 7)))
+    router = Router('--resolve-wait=200ms', '--shutdown-delay=0s', api=api)
+    backend = Backend(replying(OK))
+    equal(router.metric('sandbox_router_routes'), 1000)
+    api.refuse = True
+    api.cut_watches()
+    for i in range(0, 1000, 2):
+        api.delete('s%d' % i, 'ns%d' % (i % 7))
+    with api.lock:  # what was deleted is too old to be watched
+        api.rv += 1000
+    api.gone = True
+    api.refuse = False
+    wait_for(lambda: router.metric('sandbox_router_routes') == 500, 40)
+    status = [talk(router, b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n' + lib.routing('s%d' % i, backend.port, 'ns%d' % (i % 7)) +
+                   b'\r\n').split(b' ')[1] for i in (0, 1, 998, 999)]
+    equal(status, [b'404', b'200', b'404', b'200'])
+    equal(stopped(router), 0)
