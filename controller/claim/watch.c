@@ -36,27 +36,13 @@ static bool looks_the_same(const KubeObj *a, const KubeObj *b)
                        jnode_at(kube_obj_status(b), "podIPs"));
 }
 
-/* One that may be bound again waits whenever it is without a Sandbox; whether it is, its plan
- * knows.
- */
-static bool is_waiting(const KubeObj *claim)
-{
-    bool again = str_eq(kube_obj_annotation(claim, STR(ANNOTATION_REBIND)), STR("true"));
-
-    return (again || !claim_bound_name(claim).ptr) && !kube_obj_deleting(claim);
-}
-
 static void wake_waiting(const View *view, Str ns, Str pool, size_t max, KeySink *sink)
 {
-    ViewIter it = view_iter(view, VIEW_CLAIMS_BY_POOL, ns, pool);
+    ViewIter it = view_iter(view, VIEW_CLAIMS_WAITING, ns, pool);
     const KubeObj *claim;
-    size_t n = 0;
 
-    while (n < max && (claim = view_next(&it))) {
-        if (is_waiting(claim)) {
-            key_sink_add(sink, claim->ns, claim->name);
-            n++;
-        }
+    for (; max > 0 && (claim = view_next(&it)); max--) {
+        key_sink_add(sink, claim->ns, claim->name);
     }
 }
 
@@ -105,20 +91,19 @@ static void map_pool(const View *view, const KubeObj *before, const KubeObj *aft
     wake_waiting(view, any->ns, any->name, SIZE_MAX, sink);
 }
 
-/* Claims that wait for this template, and bound ones that take its metadata over. */
-static void wake_template(const View *view, Str ns, Str template, bool bound, KeySink *sink)
+/* Claims of the pools of this template: those that wait, or all, as bound ones take its metadata
+ * over. */
+static void wake_template(const View *view, Str ns, Str template, ViewIndex which, KeySink *sink)
 {
     ViewIter pools = view_iter(view, VIEW_POOLS_BY_TEMPLATE, ns, template);
     const KubeObj *pool;
     const KubeObj *claim;
 
     while ((pool = view_next(&pools))) {
-        ViewIter claims = view_iter(view, VIEW_CLAIMS_BY_POOL, ns, pool->name);
+        ViewIter claims = view_iter(view, which, ns, pool->name);
 
         while ((claim = view_next(&claims))) {
-            if (is_waiting(claim) || (bound && !kube_obj_deleting(claim))) {
-                key_sink_add(sink, claim->ns, claim->name);
-            }
+            key_sink_add(sink, claim->ns, claim->name);
         }
     }
 }
@@ -130,7 +115,8 @@ static void map_template(const View *view, const KubeObj *before, const KubeObj 
         (before && before != after && kube_obj_generation(before) == kube_obj_generation(after))) {
         return;
     }
-    wake_template(view, after->ns, after->name, /* bound= */ before == NULL, sink);
+    wake_template(view, after->ns, after->name, before ? VIEW_CLAIMS_WAITING : VIEW_CLAIMS_BY_POOL,
+                  sink);
 }
 
 static void map_policy(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
@@ -139,7 +125,7 @@ static void map_policy(const View *view, const KubeObj *before, const KubeObj *a
 
     if (!before && after && kube_obj_controller(after, &owner) &&
         str_eq(owner.kind, STR(KIND_SANDBOX_TEMPLATE))) {
-        wake_template(view, after->ns, owner.name, /* bound= */ false, sink);
+        wake_template(view, after->ns, owner.name, VIEW_CLAIMS_WAITING, sink);
     }
 }
 

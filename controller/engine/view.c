@@ -41,6 +41,19 @@ static Str index_claim_assignment(const KubeObj *obj)
     return kube_obj_annotation(obj, STR(ANNOTATION_SANDBOX_NAME));
 }
 
+/* Claims without a Sandbox, and those that take another when theirs is gone. Few at any time, while
+ * a pool may have served thousands. */
+static Str index_claim_waiting(const KubeObj *obj)
+{
+    Str bound = jnode_str(jnode_at(kube_obj_status(obj), "sandbox", "name"));
+
+    if (kube_obj_deleting(obj) ||
+        (bound.len > 0 && !str_eq(kube_obj_annotation(obj, STR(ANNOTATION_REBIND)), STR("true")))) {
+        return STR_NULL;
+    }
+    return index_claim_pool(obj);
+}
+
 static Str index_pool_template(const KubeObj *obj)
 {
     return jnode_str(jnode_at(kube_obj_spec(obj), "sandboxTemplateRef", "name"));
@@ -60,6 +73,7 @@ static const KubeIndex sandbox_indexes[] = {
 static const KubeIndex claim_indexes[] = {
     {"pool", index_claim_pool},
     {"assignment", index_claim_assignment},
+    {"waiting", index_claim_waiting},
 };
 static const KubeIndex pool_indexes[] = {{"template", index_pool_template}};
 
@@ -114,6 +128,7 @@ static const struct {
     [VIEW_SANDBOXES_BY_TEMPLATE] = {KUBE_SANDBOX, 2, true},
     [VIEW_CLAIMS_BY_POOL] = {KUBE_CLAIM, 0, true},
     [VIEW_CLAIMS_BY_ASSIGNMENT] = {KUBE_CLAIM, 1, true},
+    [VIEW_CLAIMS_WAITING] = {KUBE_CLAIM, 2, true},
     [VIEW_POOLS_BY_TEMPLATE] = {KUBE_WARMPOOL, 0, true},
 };
 

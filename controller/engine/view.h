@@ -40,7 +40,8 @@ typedef enum ViewIndex {
     VIEW_SANDBOXES_BY_TEMPLATE,  /* ns, label sandbox-template-ref-hash */
     VIEW_CLAIMS_BY_POOL,         /* ns, spec.warmPoolRef.name */
     VIEW_CLAIMS_BY_ASSIGNMENT,   /* ns, annotation sandbox-name */
-    VIEW_POOLS_BY_TEMPLATE,      /* ns, spec.sandboxTemplateRef.name */
+    VIEW_CLAIMS_WAITING,    /* ns, spec.warmPoolRef.name; only of claims that may get a Sandbox */
+    VIEW_POOLS_BY_TEMPLATE, /* ns, spec.sandboxTemplateRef.name */
     VIEW_INDEX_MAX_,
 } ViewIndex;
 
