@@ -8,14 +8,18 @@
 
 #define CAPTURE_FIRST_ALLOC 4096
 
-void capture_init(Capture *capture, size_t max)
+void capture_init(Capture *capture, size_t max, CaptureBudget *budget)
 {
     CHECK(max >= CAPTURE_MAX_LEAST && max <= CAPTURE_MAX_LIMIT);
-    *capture = (Capture){.max = max, .head_max = max - max / 2, .ring = max - max / 2};
+    *capture =
+        (Capture){.budget = budget, .max = max, .head_max = max - max / 2, .ring = max - max / 2};
 }
 
 void capture_deinit(Capture *capture)
 {
+    if (capture->budget) {
+        capture->budget->used -= capture->cap;
+    }
     free(capture->mem);
     *capture = (Capture){0};
 }
@@ -25,22 +29,42 @@ Capture capture_take(Capture *capture)
     Capture taken = *capture;
 
     *capture = (Capture){0};
-    capture_init(capture, taken.max);
+    capture_init(capture, taken.max, taken.budget);
     return taken;
 }
 
-static void grow(Capture *c, size_t need)
+/* False when the budget does not allow it; the buffer is then as it was. */
+static bool grow(Capture *c, size_t need)
 {
     size_t size = c->cap ? c->cap : CAPTURE_FIRST_ALLOC;
 
     if (need <= c->cap) {
-        return;
+        return true;
     }
     while (size < need) {
         size *= 2;
     }
-    c->cap = size > c->max ? c->max : size;
-    c->mem = xrealloc(c->mem, c->cap);
+    size = size > c->max ? c->max : size;
+    if (c->budget) {
+        size_t used = c->budget->used + size - c->cap;
+
+        if (size > CAPTURE_RESERVED && used > c->budget->max) {
+            return false;
+        }
+        c->budget->used = used;
+    }
+    c->mem = xrealloc(c->mem, size);
+    c->cap = size;
+    return true;
+}
+
+/* What there is becomes the maximum. The bytes beyond the new head are in order, as a ring needs.
+ */
+static void freeze(Capture *c)
+{
+    c->max = c->cap;
+    c->head_max = c->head_max < c->max - c->max / 2 ? c->head_max : c->max - c->max / 2;
+    c->ring = c->head_max;
 }
 
 /* The buffer is full: the newest bytes of the tail replace the oldest. */
@@ -63,18 +87,31 @@ static void turn_ring(Capture *c, Str bytes)
     }
 }
 
+/* Copies what fits behind the bytes that are there and returns the rest. */
+static Str fill(Capture *c, Str bytes, size_t limit)
+{
+    Str part = str_take(bytes, limit - c->len);
+
+    if (part.len > 0) {
+        memcpy(c->mem + c->len, part.ptr, part.len);
+        c->len += part.len;
+    }
+    return str_drop(bytes, part.len);
+}
+
 void capture_append(Capture *capture, Str bytes)
 {
-    Str part = str_take(bytes, capture->max - capture->len);
+    size_t want = str_take(bytes, capture->max - capture->len).len;
 
     capture->total += bytes.len;
-    if (part.len > 0) {
-        grow(capture, capture->len + part.len);
-        memcpy(capture->mem + capture->len, part.ptr, part.len);
-        capture->len += part.len;
+    if (want > 0 && !grow(capture, capture->len + want)) {
+        /* In steps, so that nothing is dropped while the reserved memory is not full. */
+        grow(capture, capture->max < CAPTURE_RESERVED ? capture->max : CAPTURE_RESERVED);
+        freeze(capture);
     }
-    if (part.len < bytes.len) {
-        turn_ring(capture, str_drop(bytes, part.len));
+    bytes = fill(capture, bytes, capture->max);
+    if (bytes.len > 0) {
+        turn_ring(capture, bytes);
     }
 }
 

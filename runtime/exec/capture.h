@@ -6,6 +6,9 @@
  * beyond the maximum.
  *
  * One buffer: [0, head_max) is filled once, the rest becomes a ring when it is full.
+ *
+ * Captures may share a budget. When it is used up, a capture stops growing and what it has becomes
+ * its maximum, but CAPTURE_RESERVED bytes are always there.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +18,15 @@
 #define CAPTURE_MAX_DEFAULT (4u << 20) /* bytes kept of one stream */
 #define CAPTURE_MAX_LIMIT (64u << 20)
 #define CAPTURE_MAX_LEAST 16u
+#define CAPTURE_RESERVED (32u << 10) /* a capture may grow to this without asking its budget */
+
+typedef struct CaptureBudget {
+    size_t max;
+    size_t used; /* memory of all captures that share it */
+} CaptureBudget;
 
 typedef struct Capture {
+    CaptureBudget *budget; /* NULL = none; outlives the capture */
     size_t max;
     size_t head_max;
     uint64_t total; /* bytes written to the stream */
@@ -26,7 +36,7 @@ typedef struct Capture {
     size_t ring; /* where the next byte goes once len == max */
 } Capture;
 
-void capture_init(Capture *capture, size_t max);
+void capture_init(Capture *capture, size_t max, CaptureBudget *budget);
 void capture_deinit(Capture *capture);
 void capture_append(Capture *capture, Str bytes);
 /* Gives the content to the caller's capture and leaves an empty one behind. */

@@ -48,6 +48,7 @@ struct Executor {
     List commands;
     size_t running;
     int null_fd;
+    CaptureBudget output;
 };
 
 static void command_free(Command *c)
@@ -320,7 +321,7 @@ int command_start(Executor *executor, const CommandSpec *spec, CommandFn fn, voi
     *c = (Command){.executor = executor, .fn = fn, .ctx = ctx, .control_fd = -1};
     for (int i = 0; i < 2; i++) {
         c->pipes[i].fd = -1;
-        capture_init(&c->pipes[i].capture, spec->output_max);
+        capture_init(&c->pipes[i].capture, spec->output_max, &executor->output);
     }
     loop_timer_init(&c->timer, on_timer);
     loop_defer_init(&c->deliver, on_deliver);
@@ -342,11 +343,11 @@ void command_cancel(Command *command)
     command_free(command);
 }
 
-Executor *executor_new(Loop *loop)
+Executor *executor_new(Loop *loop, size_t output_total)
 {
     Executor *executor = xcalloc(1, sizeof(*executor));
 
-    *executor = (Executor){.loop = loop};
+    *executor = (Executor){.loop = loop, .output.max = output_total};
     list_init(&executor->commands);
     executor->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return executor;

@@ -46,13 +46,14 @@ typedef struct CommandResult {
     bool timed_out;
     bool survivors; /* processes that SIGKILL did not end within the limit */
     uint64_t duration_ns;
-    Capture *out; /* borrowed for the callback; capture_deinit after moving the struct is fine */
+    Capture *out; /* borrowed; capture_take() moves it, but not beyond the executor's life */
     Capture *err;
 } CommandResult;
 
 typedef void (*CommandFn)(const CommandResult *result, void *ctx);
 
-Executor *executor_new(Loop *loop);
+/* `output_total`: bytes that the captures of all commands may hold together, see capture.h. */
+Executor *executor_new(Loop *loop, size_t output_total);
 /* Kills what runs (no callbacks) without waiting. NULL is fine; returns NULL. */
 Executor *executor_free(Executor *executor);
 size_t executor_running(const Executor *executor); /* commands whose result is not delivered yet */

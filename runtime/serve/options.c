@@ -27,6 +27,8 @@ static const OptSpec SPECS[] = {
      "commands that wait; more are answered 503", false},
     {"output-max", OPT_INT, AT(output_max), "4194304", NULL, NULL,
      "bytes kept of each output stream", false},
+    {"output-total", OPT_INT, AT(output_total), "134217728", NULL, NULL,
+     "bytes kept of all streams together; above it less is kept of each", false},
     {"shutdown-timeout", OPT_DURATION, AT(shutdown_ns), "2s", NULL, NULL,
      "time for processes to end after SIGTERM before they are killed", false},
     {"log-level", OPT_CHOICE, AT(log_level), "info", NULL, LEVELS, "debug, info, warn or error",
@@ -73,6 +75,7 @@ static int check_ranges(const ServeOptions *o, Err *reterr)
         {"commands-max", o->commands_max, 1, 1024},
         {"queue-max", o->queue_max, 0, 65536},
         {"output-max", o->output_max, CAPTURE_MAX_LEAST, CAPTURE_MAX_LIMIT},
+        {"output-total", o->output_total, 0, (int64_t)1 << 40},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {

@@ -27,6 +27,7 @@ typedef struct ServeOptions {
     int64_t commands_max;
     int64_t queue_max;
     int64_t output_max;
+    int64_t output_total;
     int64_t shutdown_ns;
     int log_level;
     int log_encoder;

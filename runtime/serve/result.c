@@ -11,8 +11,8 @@ static const char *const NAMES[] = {"stdout", "stderr"};
 void result_json_init(ResultJson *r)
 {
     *r = (ResultJson){0};
-    capture_init(&r->streams[0], CAPTURE_MAX_LEAST);
-    capture_init(&r->streams[1], CAPTURE_MAX_LEAST);
+    capture_init(&r->streams[0], CAPTURE_MAX_LEAST, NULL);
+    capture_init(&r->streams[1], CAPTURE_MAX_LEAST, NULL);
     strbuf_init(&r->note, RESULT_NOTE_MAX);
     strbuf_init(&r->members, 1024);
 }

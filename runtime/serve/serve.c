@@ -118,7 +118,7 @@ static int serve_init(Main *m, Err *reterr)
     /* Other processes of this user must not read this one's memory and environment. */
     prctl(PR_SET_DUMPABLE, 0);
     serve->reaper = reaper_new();
-    serve->executor = executor_new(serve->loop);
+    serve->executor = executor_new(serve->loop, (size_t)serve->options->output_total);
     serve->server = http_server_new(
         &(HttpServerConfig){.loop = serve->loop, .handler = route_request, .ctx = serve});
     return listen_all(serve, reterr);

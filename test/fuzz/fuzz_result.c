@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     stream = str_drop(stream, 2);
     capture_deinit(&result.streams[0]);
-    capture_init(&result.streams[0], CAPTURE_MAX_LEAST + 16 * (size_t)data[0]);
+    capture_init(&result.streams[0], CAPTURE_MAX_LEAST + 16 * (size_t)data[0], NULL);
     for (Str rest = stream; rest.len > 0; rest = str_drop(rest, 1 + data[1] % 64u)) {
         capture_append(&result.streams[0], str_take(rest, 1 + data[1] % 64u));
     }

@@ -156,6 +156,31 @@ def abuse_slow_reader():
 
 
 @test
+def abuse_results_that_nobody_takes():
+    """Finished results wait for their readers: together they are bounded too."""
+    with Runtime("--output-total=6000000") as r:
+        body = json.dumps({"command": "head -c 4000000 /dev/urandom"}).encode()
+        head = (b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n" % len(body))
+        clients = []
+        for _ in range(40):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+            s.connect(("127.0.0.1", r.port))
+            s.sendall(head + body)
+            clients.append(s)
+        wait_for(lambda: not r.tree(), 60, "all commands have ended")
+        result = r.execute("head -c 4000000 /dev/zero")
+        eq((result["exit_code"], result["stdout_truncated"], result["stdout_bytes"]), (0, True, 4000000))
+        if not harness.SANITIZED:
+            # Each connection also holds what is queued for its socket.
+            check(r.rss_kib("VmHWM") < 6000 + 40 * 600 + 4096, f"peak memory {r.rss_kib('VmHWM')} KiB")
+        for s in clients:
+            s.close()
+        wait_for(lambda: not r.execute("head -c 4000000 /dev/zero")["stdout_truncated"], 30, "memory is given back")
+
+
+@test
 def abuse_slow_sender():
     with Runtime() as r:
         body = b'{"command": "echo slow"}'

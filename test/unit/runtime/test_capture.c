@@ -39,7 +39,7 @@ T_TEST(capture_keeps_all_up_to_the_maximum)
         Capture c;
         Str head, tail;
 
-        capture_init(&c, 33);
+        capture_init(&c, 33, NULL);
         feed(&c, 33, step);
         T_CHECK(!capture_is_truncated(&c));
         capture_content(&c, &head, &tail);
@@ -57,7 +57,7 @@ T_TEST(capture_keeps_first_and_last_half)
             Capture c;
             Str head, tail;
 
-            capture_init(&c, 33);
+            capture_init(&c, 33, NULL);
             feed(&c, total, step);
             T_CHECK(capture_is_truncated(&c));
             T_EQ_INT(c.total, total);
@@ -77,7 +77,7 @@ T_TEST(capture_memory_follows_the_stream)
 {
     Capture c, taken;
 
-    capture_init(&c, CAPTURE_MAX_DEFAULT);
+    capture_init(&c, CAPTURE_MAX_DEFAULT, NULL);
     T_EQ_INT(c.cap, 0);
     capture_append(&c, STR("small"));
     T_CHECK(c.cap <= 4096);
@@ -89,4 +89,54 @@ T_TEST(capture_memory_follows_the_stream)
     T_EQ_INT(c.len, 5);
     capture_deinit(&c);
     capture_deinit(&taken);
+}
+
+T_TEST(capture_budget_shortens_and_is_given_back)
+{
+    CaptureBudget budget = {.max = 100000};
+    Capture a, b;
+    Str head, tail;
+
+    capture_init(&a, 1 << 20, &budget);
+    capture_init(&b, 1 << 20, &budget);
+    feed(&a, 60000, 50);
+    T_CHECK(!capture_is_truncated(&a));
+    T_EQ_INT(budget.used, a.cap);
+    feed(&b, 500000, 50); /* only the reserved memory is left for it */
+    T_EQ_INT(b.len, CAPTURE_RESERVED);
+    T_CHECK(budget.used <= budget.max + CAPTURE_RESERVED);
+    capture_content(&b, &head, &tail);
+    T_EQ_INT(head.len, CAPTURE_RESERVED / 2);
+    T_EQ_INT(tail.len, CAPTURE_RESERVED / 2);
+    expect(head, 0);
+    expect(tail, 500000 - CAPTURE_RESERVED / 2);
+    feed(&a, 30000, 7); /* no more: what it has becomes its maximum */
+    T_CHECK(capture_is_truncated(&a) && a.len == a.cap);
+    capture_deinit(&a);
+    T_EQ_INT(budget.used, CAPTURE_RESERVED);
+    capture_deinit(&b);
+    T_EQ_INT(budget.used, 0);
+}
+
+T_TEST(capture_budget_and_one_large_piece)
+{
+    CaptureBudget budget = {.max = 0};
+    static char large[200000];
+    Capture c, taken;
+    Str head, tail;
+
+    for (size_t i = 0; i < sizeof(large); i++) {
+        large[i] = byte_at(i);
+    }
+    capture_init(&c, 1 << 20, &budget);
+    capture_append(&c, (Str){large, sizeof(large)});
+    taken = capture_take(&c);
+    T_EQ_INT(budget.used, CAPTURE_RESERVED);
+    capture_content(&taken, &head, &tail);
+    T_EQ_INT(head.len + tail.len, CAPTURE_RESERVED);
+    expect(head, 0);
+    expect(tail, sizeof(large) - tail.len);
+    capture_deinit(&taken);
+    capture_deinit(&c);
+    T_EQ_INT(budget.used, 0);
 }

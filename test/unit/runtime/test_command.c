@@ -43,7 +43,7 @@ static void setup(Fixture *f)
     T_OK(loop_new(clock_system(), &f->loop));
     f->reaper = reaper_new();
     T_OK(signals_init(&f->signals, f->loop, SIGNALS, on_signal));
-    f->executor = executor_new(f->loop);
+    f->executor = executor_new(f->loop, 1 << 20);
     f->cwd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 

@@ -77,8 +77,9 @@ T_TEST(options_warn_about_a_bad_environment)
 T_TEST(options_refuse_bad_flags)
 {
     static const char *const FLAGS[] = {
-        "--commands-max=0", "--queue-max=-1", "--output-max=1",         "--output-max=999999999",
-        "--exec-timeout=0", "--nonsense=1",   "--shutdown-timeout=-1s", "stray",
+        "--commands-max=0", "--queue-max=-1",         "--output-total=-1",
+        "--output-max=1",   "--output-max=999999999", "--exec-timeout=0",
+        "--nonsense=1",     "--shutdown-timeout=-1s", "stray",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++) {

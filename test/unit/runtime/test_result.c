@@ -56,7 +56,7 @@ T_TEST(result_of_a_truncated_stream_is_marked_and_still_utf8)
     result_json_init(&r);
     /* 40 bytes of two-byte characters into 17: both cuts fall inside of one. */
     capture_deinit(&r.streams[0]);
-    capture_init(&r.streams[0], 17);
+    capture_init(&r.streams[0], 17, NULL);
     for (int i = 0; i < 20; i++) {
         capture_append(&r.streams[0], STR("\xc3\xbc"));
     }
@@ -76,7 +76,7 @@ T_TEST(result_of_large_streams_comes_in_pieces_and_parses)
 
     result_json_init(&r);
     capture_deinit(&r.streams[0]);
-    capture_init(&r.streams[0], CAPTURE_MAX_DEFAULT);
+    capture_init(&r.streams[0], CAPTURE_MAX_DEFAULT, NULL);
     for (int i = 0; i < 100000; i++) {
         capture_append(&r.streams[0], STR("\x01"
                                           "\xf0\x9f\x98\x80"
