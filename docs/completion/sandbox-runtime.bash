@@ -28,12 +28,13 @@ _sandbox_runtime()
         --commands-max | \
         --queue-max | \
         --output-max | \
+        --output-total | \
         --shutdown-timeout)
         return
         ;;
     esac
     case ${COMP_WORDS[1]} in
-    serve) [ "$COMP_CWORD" = 1 ] || COMPREPLY=($(compgen -W '--listen --base-dir --exec-timeout --exec-timeout-max --commands-max --queue-max --output-max --shutdown-timeout --log-level --log-format --help' -- "$cur")) ;;
+    serve) [ "$COMP_CWORD" = 1 ] || COMPREPLY=($(compgen -W '--listen --base-dir --exec-timeout --exec-timeout-max --commands-max --queue-max --output-max --output-total --shutdown-timeout --log-level --log-format --help' -- "$cur")) ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
         COMPREPLY=($(compgen -W 'serve --help --version' -- "$cur"))
