@@ -249,12 +249,9 @@ static Str status_text(const World *world, const char *member)
 T_TEST(sandbox_many_pods_are_refused)
 {
     AUTO(world) World world;
-    static const char *const want[] = {
-        SCHEDULED_UNKNOWN,
-        "Ready=False MultiplePods multiple Pods (2) are controlled by this Sandbox; refusing to "
-        "choose or create a Pod",
-        SUSPENDED_NO,
-    };
+    static const char many[] = "Ready=False MultiplePods multiple Pods (2) are controlled by this "
+                               "Sandbox; refusing to choose or create a Pod";
+    static const char *const want[] = {SCHEDULED_UNKNOWN, many, SUSPENDED_NO};
 
     world_init(&world, 1);
     put_objects(&world, &table[5]);
@@ -297,13 +294,11 @@ T_TEST(sandbox_refused_pods_are_told_of)
 T_TEST(sandbox_errors_are_joined_in_order)
 {
     AUTO(world) World world;
-    static const char *const want[] = {
-        SCHEDULED_UNKNOWN,
-        "Ready=False ReconcilerError Error seen: PersistentVolumeClaim \"data-s\" is controlled by "
-        "ReplicaSet r (uid uid-r)\nPod \"s\" is controlled by ReplicaSet r (uid uid-r)\nService "
-        "\"s\" is controlled by ReplicaSet r (uid uid-r)",
-        SUSPENDED_NO,
-    };
+    static const char all[] = "Ready=False ReconcilerError Error seen: PersistentVolumeClaim "
+                              "\"data-s\" is controlled by ReplicaSet r (uid uid-r)\nPod \"s\" is "
+                              "controlled by ReplicaSet r (uid uid-r)\nService \"s\" is controlled "
+                              "by ReplicaSet r (uid uid-r)";
+    static const char *const want[] = {SCHEDULED_UNKNOWN, all, SUSPENDED_NO};
 
     world_init(&world, 1);
     put_objects(&world,

@@ -12,6 +12,9 @@
     "'ownerReferences':[{'apiVersion':'extensions.agents.x-k8s.io/v1beta1','kind':"                \
     "'SandboxTemplate','name':'template-0','uid':'uid-t','controller':true}]"
 
+#define CONTROLLED_BY_OTHER                                                                        \
+    "'ownerReferences':[{'apiVersion':'v1','kind':'K','name':'n','uid':'z','controller':true}]"
+
 T_TEST(template_netpol_golden)
 {
     static const char *const names[] = {"default", "rules"};
@@ -130,9 +133,7 @@ static void generate(Rng *rng, World *world)
         "", ",'networkPolicyManagement':'Managed'", ",'networkPolicyManagement':'Unmanaged'",
         ",'networkPolicy':{}",
         ",'networkPolicy':{'ingress':[{'ports':[{'port':80}]}],'egress':[{}]}"};
-    static const char *const owners[] = {CONTROLLED, "'x':'y'",
-                                         "'ownerReferences':[{'apiVersion':'v1','kind':'K','name':'"
-                                         "n','uid':'z','controller':true}]"};
+    static const char *const owners[] = {CONTROLLED, "'x':'y'", CONTROLLED_BY_OTHER};
     static const char *const rules[] = {"", "'policyTypes':['Ingress']",
                                         "'egress':[{}],'ingress':[{'ports':[{'port':80}]}]"};
 
