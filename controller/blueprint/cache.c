@@ -91,6 +91,11 @@ TemplateCache *template_cache_free(TemplateCache *cache)
     return NULL;
 }
 
+size_t template_cache_len(const TemplateCache *cache)
+{
+    return cache->len;
+}
+
 static Entry *entry_find(TemplateCache *cache, Str uid, uint64_t hash)
 {
     for (HMapNode *n = hmap_first(&cache->by_uid, hash); n; n = hmap_next(n)) {

@@ -40,6 +40,9 @@ const TemplateFacts *template_cache_get(TemplateCache *cache, const KubeObj *tem
  * another blueprint. The hash label decides when it is equal; else the blueprints are compared. */
 bool template_cache_is_stale(TemplateCache *cache, const KubeObj *template, const KubeObj *sandbox);
 
+/* Templates known, for tests. */
+size_t template_cache_len(const TemplateCache *cache);
+
 /* The same without a cache: `facts` of the template against one Sandbox. */
 bool template_facts_differ(const TemplateFacts *facts, const KubeObj *sandbox);
 

@@ -144,6 +144,70 @@ T_TEST(members_leave_when_they_cannot_be_claimed)
     }
 }
 
+/* A ready member with these labels on this node, whatever it was before. */
+static void change_member(Fixture *f, const char *name, const char *hash, const char *pool,
+                          const char *node)
+{
+    fixture_put(f, KUBE_SANDBOX,
+                "{'metadata':{'name':'%s','labels':{'agents.x-k8s.io/warm-pool-sandbox':'x',"
+                "'agents.x-k8s.io/sandbox-template-ref-hash':'r',"
+                "'agents.x-k8s.io/sandbox-template-hash':'%s'},'ownerReferences':[{'apiVersion':"
+                "'extensions.agents.x-k8s.io/v1beta1','kind':'SandboxWarmPool','name':'p','uid':"
+                "'%s','controller':true}]},'spec':{},'status':{'podIPs':['10.0.0.1'],'nodeName':"
+                "'%s','conditions':[{'type':'Ready','status':'True'}]}}",
+                name, hash, pool, node);
+}
+
+T_TEST(members_move_when_what_sorts_them_changes)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 3, "");
+    change_member(&f, "m1", "h", "uid-p", "n1");
+    change_member(&f, "m2", "h", "uid-p", "n1");
+    change_member(&f, "m3", "h", "uid-p", "n2");
+    T_EQ_STR(picked_name(&f), "m1");
+    change_member(&f, "m1", "h", "uid-p", "n1"); /* nothing new: it keeps its turn */
+    T_EQ_STR(picked_name(&f), "m1");
+    change_member(&f, "m1", "h", "uid-p", "n2"); /* another node: now that is the fuller one */
+    T_EQ_STR(picked_name(&f), "m3");
+    change_member(&f, "m3", "h2", "uid-p", "n2"); /* other labels: a group of its own */
+    T_EQ_STR(picked_name(&f), "m2");
+    change_member(&f, "m2", "h", "uid-q", "n1"); /* another pool */
+    T_EQ_STR(picked_name(&f), "m1");
+    T_EQ_INT(pools_n_members(f.pools), 3);
+}
+
+T_TEST(what_the_stores_have_already_is_taken_in)
+{
+    AUTO(fixture) Fixture f;
+    AUTO(pools) Pools *late = pools_new(9);
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    fixture_member(&f, "m1", "n1");
+    pools_attach(late, f.stores[KUBE_SANDBOX], f.stores[KUBE_WARMPOOL]);
+    f.view.pools = late;
+    T_EQ_STR(picked_name(&f), "m1");
+    T_EQ_INT(pools_next_slot(late, pool_of(&f)), pools_next_slot(f.pools, pool_of(&f)));
+    late = pools_free(late);
+}
+
+T_TEST(a_pool_that_is_not_known_offers_nothing)
+{
+    AUTO(fixture) Fixture f;
+    AUTO(pools) Pools *blank = pools_new(9);
+    const KubeObj *member;
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    f.view.pools = blank;
+    T_EQ_INT(pick(&f, &member), POOL_PICK_NONE);
+    T_EQ_INT(pools_next_slot(blank, pool_of(&f)), pool_of(&f)->rv);
+    T_CHECK(!pools_free(NULL) && !template_cache_free(NULL));
+}
+
 T_TEST(foreign_sandboxes_are_never_members)
 {
     static const char *const owners[] = {
