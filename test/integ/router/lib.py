@@ -152,6 +152,7 @@ class Backend:
             conn.close()
 
     def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)  # wakes accept(), which would keep the port taken
         self.socket.close()
 
 
