@@ -134,12 +134,14 @@ static void outcome_make(ClaimPass *pass, ClaimStatus *ret_status)
     claim_status_make(&outcome, pass->arena, ret_status);
 }
 
-static void status_plan(ClaimPass *pass, ClaimStatus *status, const PlanAction *metadata)
+/* NULL when there is nothing to write. */
+static const PlanAction *status_plan(ClaimPass *pass, ClaimStatus *status,
+                                     const PlanAction *metadata)
 {
     PlanAction *action;
 
     if (!status->patch) {
-        return;
+        return NULL;
     }
     action = plan_patch_status(pass->plan, pass->claim, TAKE(status->patch));
     action->priority = KUBE_PRIO_HIGH;
@@ -151,6 +153,7 @@ static void status_plan(ClaimPass *pass, ClaimStatus *status, const PlanAction *
     if (!status->urgent) {
         action->coalesce_ns = CLAIM_COALESCE_NS;
     }
+    return action;
 }
 
 /* ---- the active claim ---- */
@@ -229,7 +232,7 @@ static void active_emit(ClaimPass *pass)
         metadata = action;
     }
     plan_next_stage(pass->plan);
-    status_plan(pass, &status, metadata);
+    (void)status_plan(pass, &status, metadata);
     plan_next_stage(pass->plan);
     events_plan(pass, created);
 }
@@ -282,7 +285,8 @@ static void expired_fault(ClaimPass *pass)
     }
 }
 
-static void expired_delete(ClaimPass *pass, ClaimShutdown policy)
+/* told: the status that says so, NULL = written earlier. */
+static void expired_delete(ClaimPass *pass, ClaimShutdown policy, const PlanAction *told)
 {
     PlanAction *action;
 
@@ -297,7 +301,13 @@ static void expired_delete(ClaimPass *pass, ClaimShutdown policy)
                    "Deleting Claim (ShutdownPolicy=%s)", claim_shutdown_name(policy))
             ->optional = true;
     }
+    /* Not one whose time was prolonged at the last moment. */
     action = plan_delete(pass->plan, pass->claim);
+    if (told) {
+        action->rv_of = told;
+    } else {
+        plan_if_rv(pass->plan, action, pass->claim->rv_text);
+    }
     action->foreground = policy == CLAIM_DELETE_FOREGROUND;
 }
 
@@ -314,6 +324,7 @@ static void expired_plan(ClaimPass *pass)
         .expired = true,
         .now_wall_ns = pass->view->now_wall_ns,
     };
+    const PlanAction *told;
 
     pass->plan->reason = "expired";
     if (policy == CLAIM_RETAIN) {
@@ -321,13 +332,13 @@ static void expired_plan(ClaimPass *pass)
         outcome.fault = pass->fault;
     }
     claim_status_make(&outcome, pass->arena, &status);
-    status_plan(pass, &status, NULL);
+    told = status_plan(pass, &status, NULL);
     plan_next_stage(pass->plan);
     if (!marked && !pass->view->options->disable_claim_events) {
         plan_event(pass->plan, pass->claim, REASON_CLAIM_EXPIRED, "Claim Expired", "Claim expired")
             ->optional = true;
     }
-    expired_delete(pass, policy);
+    expired_delete(pass, policy, told);
 }
 
 /* Judged with the Finished condition that this pass will write: a ttl of zero ends at once. */

@@ -3,6 +3,7 @@
  * One action on its way to the API server and back, and the table of what a failure means.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "controller/engine/exec_internal.h"
@@ -103,6 +104,13 @@ static const struct {
     [KUBE_REASON_BAD_REQUEST] = {EXEC_FAILED, false},
 };
 
+/* The answer to a PATCH whose target was made anew under its name: a conflict in other words. */
+static bool is_other_uid(const ExecCall *call, const KubeError *error)
+{
+    return call->action->verb == PLAN_PATCH && error->reason == KUBE_REASON_INVALID &&
+           strstr(error->msg, "metadata.uid") != NULL;
+}
+
 /* A transient failure that does not go away is one to tell of. */
 static ExecOutcome outcome_of(const ExecCall *call, const KubeError *error)
 {
@@ -167,7 +175,10 @@ static bool settle_failure(ExecCall *call, const KubeError *error)
     } else {
         call->outcome = outcome_of(call, error);
     }
-    if (policies[error->reason].reread) {
+    if (is_other_uid(call, error)) {
+        call->outcome = EXEC_REPLAN;
+    }
+    if (policies[error->reason].reread || is_other_uid(call, error)) {
         call->call = get_live(call, on_reread);
         return false;
     }
@@ -244,21 +255,27 @@ static void on_read(void *ctx, const KubeError *error, KubeObj *obj)
 
 /* ---- requests ---- */
 
-/* The patch with its precondition as text. */
+/* The resourceVersion that the target has to have; STR_NULL = any. */
+static Str wanted_rv(const ExecCall *call)
+{
+    const PlanAction *action = call->action;
+
+    return action->rv_of ? str_from(call->run->calls[action->rv_of->index].reply_rv) : action->rv;
+}
+
+/* The patch with its preconditions as text. The status endpoint has no use for a uid. */
 static char *patch_text(const ExecCall *call)
 {
     const PlanAction *action = call->action;
-    Str rv = action->rv;
-    AUTO(json) json_t *patch = NULL;
+    AUTO(json) json_t *patch = jx_dup(action->body);
+    Str rv = wanted_rv(call);
 
-    if (action->rv_of) {
-        rv = str_from(call->run->calls[action->rv_of->index].reply_rv);
+    if (rv.len > 0) {
+        kube_patch_require_rv(&patch, rv);
     }
-    if (rv.len == 0) {
-        return jx_dump_compact(action->body);
+    if (action->verb == PLAN_PATCH && action->uid.len > 0) {
+        jx_set_str(jx_obj(patch, "metadata"), "uid", action->uid);
     }
-    patch = jx_dup(action->body);
-    kube_patch_require_rv(&patch, rv);
     return jx_dump_compact(patch);
 }
 
@@ -278,7 +295,7 @@ static void start_delete(ExecCall *call, const KubeCallOptions *options)
     const PlanAction *action = call->action;
     const KubeDeleteOptions del = {
         .uid = action->uid,
-        .rv = action->rv,
+        .rv = wanted_rv(call),
         .propagation =
             action->foreground ? KUBE_PROPAGATION_FOREGROUND : KUBE_PROPAGATION_BACKGROUND,
         .grace_s = -1,

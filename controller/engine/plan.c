@@ -81,7 +81,11 @@ PlanAction *plan_create(Plan *plan, KubeKindId kind, Str ns, Str name, json_t *b
 
 PlanAction *plan_patch(Plan *plan, const KubeObj *target, json_t *patch)
 {
-    return add_with_body(plan, PLAN_PATCH, target->kind->id, target->ns, target->name, patch);
+    PlanAction *action =
+        add_with_body(plan, PLAN_PATCH, target->kind->id, target->ns, target->name, patch);
+
+    action->uid = arena_str(plan->arena, target->uid);
+    return action;
 }
 
 PlanAction *plan_patch_status(Plan *plan, const KubeObj *target, json_t *patch)
@@ -197,7 +201,7 @@ static void dump_action(const PlanAction *action, StrBuf *out)
     if (action->rv_of) {
         (void)strbuf_printf(out, " if-rv-of=%u", action->rv_of->index);
     }
-    if (action->uid.len > 0) {
+    if (action->verb == PLAN_DELETE) { /* a PATCH always has its target's */
         (void)strbuf_printf(out, " if-uid=" STR_FMT, STR_ARG(action->uid));
     }
     if (action->optional) {

@@ -15,11 +15,12 @@
  * What a reconciler can rely on:
  *   DELETE carries the target's uid as precondition; 404 counts as done.
  *   PATCH and PATCH_STATUS are JSON merge patches; a 404 is a failure, an empty patch is never
- * sent. CREATE that finds the object there (AlreadyExists) is followed by a live GET of the name,
- * whose answer enters the view, and a new plan. Conflict (409 on a precondition) is followed by a
- * live GET of the target and a new plan. Any other failure of a critical action is recorded in the
- * view (view_failure()) and planned again once, so that the reconciler can write the status that
- * tells of it; when that plan is done the key is retried with back-off.
+ * sent. PATCH carries the target's uid too: an object made anew under the name is not touched.
+ * CREATE that finds the object there (AlreadyExists) is followed by a live GET of the name, whose
+ * answer enters the view, and a new plan. Conflict (409 on a precondition) is followed by a live
+ * GET of the target and a new plan. Any other failure of a critical action is recorded in the view
+ * (view_failure()) and planned again once, so that the reconciler can write the status that tells
+ * of it; when that plan is done the key is retried with back-off.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,15 +62,15 @@ struct PlanAction {
     /* --- to be set by the caller after plan_*() --- */
     KubePriority priority;   /* default KUBE_PRIO_NORMAL, EVENT: KUBE_PRIO_LOW */
     bool optional;           /* a failure is logged, stops nothing and is not retried */
-    const PlanAction *rv_of; /* PATCH*: precondition = resourceVersion in the reply to this action,
-                                which must be in an earlier stage */
+    const PlanAction *rv_of; /* PATCH*, DELETE: precondition = resourceVersion in the reply to this
+                                action, which must be in an earlier stage */
     uint64_t coalesce_ns;    /* done only after it has been wanted this long without a pause */
     bool foreground;         /* DELETE: propagationPolicy Foreground instead of Background */
     bool warning;            /* EVENT: type Warning instead of Normal */
 
     /* --- set by plan_*() --- */
     Str rv;  /* PATCH*: resourceVersion precondition, STR_NULL = none; see plan_if_rv() */
-    Str uid; /* DELETE: precondition */
+    Str uid; /* DELETE, PATCH: precondition */
     KubeObj *regarding; /* EVENT: owned reference */
     const char *event_reason;
     const char *event_action;

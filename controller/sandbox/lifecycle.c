@@ -83,7 +83,8 @@ static void plan_expired(SandboxPass *pass)
     wait |= plan_child(pass, KUBE_SERVICE, last);
     plan_next_stage(pass->plan);
     if (last) {
-        plan_delete(pass->plan, sandbox);
+        /* Not one whose time was prolonged at the last moment. */
+        plan_if_rv(pass->plan, plan_delete(pass->plan, sandbox), sandbox->rv_text);
     } else if (!wait) {
         sandbox_plan_status(pass, wiped_status(pass));
     }

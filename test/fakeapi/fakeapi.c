@@ -125,6 +125,13 @@ static void do_write(FakeApi *api, const KubeRequest *req, const FakeUrl *url, c
                            "metadata.resourceVersion: must be specified for an update");
         return;
     }
+    if (req->method == KUBE_PATCH && url->subresource.len == 0 &&
+        !str_eq(fake_meta(wanted, "uid"), fake_meta(live, "uid"))) {
+        fake_answer_status(answer, 422, "Invalid",
+                           "metadata.uid: Invalid value: \"" STR_FMT "\": field is immutable",
+                           STR_ARG(fake_meta(wanted, "uid")));
+        return;
+    }
     fake_object_write(api, live, url->kind, wanted, url->subresource, false, answer);
 }
 

@@ -378,6 +378,32 @@ T_TEST(exec_shows_the_answers_of_reads_to_the_next_plan)
     T_EQ_INT(bench_stats(&bench).plans, 2);
 }
 
+static void plan_note_old(Bench *bench, const View *view, KubeKey key, Plan *plan)
+{
+    if (bench->step++ == 0) {
+        plan_patch(plan, view_get(view, KUBE_SANDBOX, key.ns, key.name), note_patch("for the old"));
+    }
+}
+
+/* Found by the simulator: a claim's metadata went to another claim of the same name. */
+T_TEST(exec_does_not_patch_an_object_made_anew_under_the_name)
+{
+    AUTO(bench) Bench bench;
+
+    init_with_sandbox(&bench);
+    fakeapi_set_latency(bench.world.api, 100 * NS_PER_MS);
+    bench_start(&bench, plan_note_old);
+    bench_run(&bench, NS_PER_MS);
+    T_EQ_INT(bench.step, 1);
+    T_EQ_INT(fakeapi_delete(bench.world.api, KUBE_SANDBOX, "a", "x"), 0);
+    bench_sandbox(&bench, "x");
+    bench_run(&bench, 5 * NS_PER_S);
+    T_CHECK(!annotation(&bench, "x", "note").ptr);
+    T_EQ_INT(bench_stats(&bench).calls[PLAN_PATCH], 1);
+    T_EQ_INT(bench_stats(&bench).errors, 0);
+    T_CHECK(bench.step > 1);
+}
+
 static FakeVerdict answer_late(void *ctx, const FakeCall *call)
 {
     UNUSED(ctx);
