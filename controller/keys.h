@@ -57,8 +57,3 @@
 
 /* Own annotations: "true" on a claim restores a new binding when its Sandbox is gone. */
 #define ANNOTATION_REBIND "cofferdam.dev/rebind"
-/* On a pool while members wait for something outside, so that it is told of once. */
-#define ANNOTATION_NOT_PROGRESSING "cofferdam.dev/not-progressing"
-
-/* Other groups' well-known keys */
-#define LABEL_HOSTNAME "kubernetes.io/hostname"

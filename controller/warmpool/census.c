@@ -94,6 +94,23 @@ static bool is_stale(const Counting *in, const KubeObj *sandbox)
            template_cache_is_stale(pools_templates(in->view->pools), in->template, sandbox);
 }
 
+/* Within the last recheck interval: what an Event may still be news about. */
+static bool is_lately(const Counting *in, int64_t when)
+{
+    return when > in->view->now_wall_ns - in->view->options->pool_unschedulable_recheck_ns;
+}
+
+/* Ready at last, after a wait in which it was held. */
+static bool was_freed_lately(const Counting *in, const KubeObj *sandbox)
+{
+    JNode ready = kube_obj_condition(sandbox, STR("Ready"));
+    int64_t since;
+
+    return timefmt_parse(jnode_str(jnode_at(ready, "lastTransitionTime")), &since) == 0 &&
+           since > kube_obj_created_ns(sandbox) + in->view->options->pool_readiness_grace_ns &&
+           is_lately(in, since);
+}
+
 /* False when the member's time is up. */
 static bool unready_is_tolerated(const Counting *in, const KubeObj *sandbox)
 {
@@ -109,6 +126,7 @@ static bool unready_is_tolerated(const Counting *in, const KubeObj *sandbox)
     pod = view_get(in->view, KUBE_POD, sandbox->ns, sandbox->name);
     if (pod && kube_obj_controlled_by(pod, sandbox->uid) && pool_pod_is_held(pod)) {
         in->census->n_held++;
+        in->census->n_held_lately += is_lately(in, until);
         return true;
     }
     return false;
@@ -128,6 +146,7 @@ static void count_own(const Counting *in, const KubeObj *sandbox)
         return;
     }
     census->n_ready += ready;
+    census->n_freed_lately += ready && was_freed_lately(in, sandbox);
     census->n_lost += !ready && was_ready_once(sandbox);
     census->active[census->n_active++] = (PoolMember){
         .obj = sandbox,

@@ -23,9 +23,12 @@ typedef struct PoolCensus {
     size_t n_stuck;
     const KubeObj **orphans; /* carry the pool's label, have no controller and fit the template */
     size_t n_orphans;
-    size_t n_lost;      /* active, were ready once and are not any more */
-    size_t n_held;      /* not ready for long, but waiting for something outside */
-    int64_t look_at_ns; /* when the next member's grace ends, 0 = none */
+    size_t n_lost; /* active, were ready once and are not any more */
+    size_t
+        n_held_lately; /* of the held ones, those whose grace ended within the recheck interval */
+    size_t n_freed_lately; /* became ready within it, after more than their grace */
+    size_t n_held;         /* not ready for long, but waiting for something outside */
+    int64_t look_at_ns;    /* when the next member's grace ends, 0 = none */
 } PoolCensus;
 
 /* `template` NULL: nothing is stale. `recreate`: staleness counts for members with a controller. */

@@ -197,27 +197,24 @@ static void status_plan(PoolPass *pass, size_t replicas)
     action->coalesce_ns = wait_ns;
 }
 
-/* Members that wait for room or a gate, told once when it begins and once when it ends. */
+/* Members that wait for room or a gate: an Event when that begins, and one when it ends. Both
+ * follow from the objects' own times, so a restart repeats nothing; passes within the interval say
+ * the same, and the recorder folds them into one. */
 static void progress_plan(PoolPass *pass)
 {
-    bool told = kube_obj_annotation(pass->pool, STR(ANNOTATION_NOT_PROGRESSING)).ptr != NULL;
-    bool held = pass->census.n_held > 0;
-    json_t *patch = NULL;
     PlanAction *event;
 
-    if (told == held) {
-        return;
-    }
-    kube_patch_annotation(&patch, ANNOTATION_NOT_PROGRESSING, held ? STR("true") : STR_NULL);
-    plan_patch(pass->plan, pass->pool, patch)->priority = KUBE_PRIO_LOW;
     plan_next_stage(pass->plan);
-    event = held ? plan_event(pass->plan, pass->pool, "WarmPoolNotProgressing", "Reconciling",
-                              "%zu members cannot be scheduled or started; waiting for them",
-                              pass->census.n_held)
-                 : plan_event(pass->plan, pass->pool, "WarmPoolProgressing", "Reconciling",
-                              "No member is waiting to be scheduled any more");
-    event->warning = held;
-    event->optional = true;
+    if (pass->census.n_held_lately > 0) {
+        event = plan_event(pass->plan, pass->pool, "WarmPoolNotProgressing", "Reconciling",
+                           "Members cannot be scheduled or started; waiting for them");
+        event->warning = true;
+        event->optional = true;
+    } else if (pass->census.n_held == 0 && pass->census.n_freed_lately > 0) {
+        event = plan_event(pass->plan, pass->pool, "WarmPoolProgressing", "Reconciling",
+                           "No member waits to be scheduled or started any more");
+        event->optional = true;
+    }
 }
 
 static void requeue_plan(PoolPass *pass)

@@ -354,34 +354,42 @@ T_TEST(members_that_stay_unready_are_replaced_or_held)
     }
 }
 
-T_TEST(held_members_are_told_of_once)
+static size_t events(Fixture *f, const char *reason)
 {
-    AUTO(fixture) Fixture f;
     const PlanAction *event;
+
+    plan(f);
+    event = fixture_action(f, PLAN_EVENT, KUBE_WARMPOOL);
+    T_CHECK(fixture_count(f, PLAN_EVENT, KUBE_WARMPOOL) <= 1);
+    return event && strcmp(event->event_reason, reason) == 0;
+}
+
+T_TEST(held_members_are_told_of_when_it_begins_and_ends)
+{
+    static const char ready[] =
+        "{'metadata':{'name':'m0','creationTimestamp':'2026-11-30T11:00:00Z','ownerReferences':"
+        "[{'apiVersion':'extensions.agents.x-k8s.io/v1beta1','kind':'SandboxWarmPool','name':'p',"
+        "'uid':'uid-p','controller':true}]},'spec':{},'status':{'conditions':[{'type':'Ready',"
+        "'status':'True','lastTransitionTime':'2026-11-30T12:00:00Z'}]}}";
+    AUTO(fixture) Fixture f;
 
     fixture_init(&f);
     fixture_pool(&f, 1, "");
-    fixture_member(&f, "m0", NULL);
+    fixture_member(&f, "m0", NULL); /* 60 s old; its grace ends in 240 s */
     fixture_put(&f, KUBE_POD,
                 "{'metadata':{'name':'m0'," OWNED_BY_M "},'status':{'conditions':[{'type':"
                 "'PodScheduled','status':'False','reason':'Unschedulable'}]}}");
+    T_EQ_INT(events(&f, "WarmPoolNotProgressing"), 0);
     f.view.now_wall_ns += 240ll * 1000000000ll;
-    plan(&f);
-    event = fixture_action(&f, PLAN_EVENT, KUBE_WARMPOOL);
-    T_CHECK(event && event->warning);
-    T_EQ_STR(event->event_reason, "WarmPoolNotProgressing");
-    T_EQ_STR(event->event_action, "Reconciling");
-    T_EQ_INT(fixture_count(&f, PLAN_PATCH, KUBE_WARMPOOL), 1);
-    fixture_put(&f, KUBE_WARMPOOL,
-                "{'metadata':{'name':'p','annotations':{'cofferdam.dev/not-progressing':'true'}},"
-                "'spec':{'replicas':1,'sandboxTemplateRef':{'name':'t'}}}");
-    plan(&f);
-    T_EQ_INT(fixture_count(&f, PLAN_EVENT, KUBE_WARMPOOL), 0);
-    fixture_delete(&f, KUBE_SANDBOX, "m0");
-    plan(&f);
-    event = fixture_action(&f, PLAN_EVENT, KUBE_WARMPOOL);
-    T_CHECK(event && !event->warning);
-    T_EQ_STR(event->event_reason, "WarmPoolProgressing");
+    T_EQ_INT(events(&f, "WarmPoolNotProgressing"), 1);
+    T_CHECK(fixture_action(&f, PLAN_EVENT, KUBE_WARMPOOL)->warning);
+    f.view.now_wall_ns += 60ll * 1000000000ll;
+    T_EQ_INT(events(&f, "WarmPoolNotProgressing"), 0);
+    fixture_put(&f, KUBE_SANDBOX, "%s", ready);
+    f.view.now_wall_ns = FIXTURE_NOW_NS;
+    T_EQ_INT(events(&f, "WarmPoolProgressing"), 1);
+    f.view.now_wall_ns += 60ll * 1000000000ll;
+    T_EQ_INT(events(&f, "WarmPoolProgressing"), 0);
 }
 
 static uint64_t create_delay(const Fixture *f)
