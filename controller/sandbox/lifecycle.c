@@ -28,14 +28,15 @@ static bool is_ours_to_delete(const SandboxPass *pass, const KubeObj *child)
     return sandbox_ownership(pass->sandbox, child) == SANDBOX_OWNED && !kube_obj_deleting(child);
 }
 
-/* True when something has to be known or done before the status may be wiped. */
-static bool plan_child(SandboxPass *pass, KubeKindId kind, bool optional)
+/* True when something has to be known or done before the status may be wiped. ask: of a child that
+ * the cache does not show. */
+static bool plan_child(SandboxPass *pass, KubeKindId kind, bool ask, bool optional)
 {
     const KubeObj *sandbox = pass->sandbox;
     const KubeObj *child = NULL;
     ViewPresence presence = view_lookup(pass->view, kind, sandbox->ns, sandbox->name, &child);
 
-    if (presence == VIEW_UNKNOWN && !is_wiped(sandbox) && !optional) {
+    if (presence == VIEW_UNKNOWN && ask && !optional) {
         if (view_failure(pass->view, PLAN_READ, kind, sandbox->ns, sandbox->name)) {
             plan_fail(pass->plan, "cannot read the %s of an expired Sandbox",
                       kind == KUBE_POD ? "Pod" : "Service");
@@ -77,10 +78,11 @@ static void plan_expired(SandboxPass *pass)
 {
     const KubeObj *sandbox = pass->sandbox;
     bool last = deletes_itself(sandbox); /* the garbage collector takes what is left */
-    bool wait = plan_child(pass, KUBE_POD, last);
+    bool ask = !is_wiped(sandbox);
+    bool wait = plan_child(pass, KUBE_POD, ask, last);
 
     plan_other_pods(pass, last);
-    wait |= plan_child(pass, KUBE_SERVICE, last);
+    wait |= plan_child(pass, KUBE_SERVICE, ask, last);
     plan_next_stage(pass->plan);
     if (last) {
         /* Not one whose time was prolonged at the last moment. */
@@ -108,6 +110,17 @@ bool sandbox_plan_expiry(SandboxPass *pass)
         return true;
     }
     pass->plan->reason = "expiry";
+    /* Once it is marked, a status that was never written looks like one that was wiped: its
+     * children are dealt with before. */
+    if (is_wiped(sandbox) && !deletes_itself(sandbox)) {
+        bool wait = plan_child(pass, KUBE_POD, true, false);
+
+        wait |= plan_child(pass, KUBE_SERVICE, true, false);
+        if (wait) {
+            return true;
+        }
+        plan_next_stage(pass->plan);
+    }
     sandbox_plan_status(pass, sandbox_status_expired(pass));
     if (!deletes_itself(sandbox)) {
         sandbox_plan_event(pass, false, REASON_EXPIRED, "Sandbox has expired");

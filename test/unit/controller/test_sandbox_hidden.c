@@ -81,6 +81,34 @@ T_TEST(a_service_that_left_the_cache_is_asked_for_before_the_status_loses_it)
              "s");
 }
 
+/* Its Pod is there, and nobody has written down that it is. */
+T_TEST(an_expired_sandbox_without_a_status_leaves_no_hidden_pod)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig, 5);
+    sandbox(&rig, ", shutdownTime: '2026-11-01T00:00:00Z'");
+    T_OK(fakeapi_create(rig.fake.api, "{apiVersion: v1, kind: Pod, metadata: {name: s, namespace: "
+                                      "a}, spec: {containers: [{name: c, image: i}]}}"));
+    {
+        Str uid = jx_get_str(fakeapi_get(rig.fake.api, KUBE_SANDBOX, "a", "s"), "metadata", "uid");
+        AUTO(mem)
+        char *patch = xasprintf("{metadata: {ownerReferences: [{apiVersion: "
+                                "agents.x-k8s.io/v1beta1, kind: Sandbox, name: s, uid: " STR_FMT
+                                ", controller: true}]}}",
+                                STR_ARG(uid));
+
+        T_OK(fakeapi_patch(rig.fake.api, KUBE_POD, "a", "s", patch));
+    }
+    rig_start(&rig);
+    rig_run(&rig, 10 * NS_PER_S);
+    T_EQ_INT(fakeapi_count(rig.fake.api, KUBE_POD), 0);
+    T_EQ_INT(fakeapi_count(rig.fake.api, KUBE_SANDBOX), 1);
+    fakeapi_trace_reset(rig.fake.api);
+    rig_run(&rig, 600 * NS_PER_S);
+    T_EQ_INT(fakeapi_requests(rig.fake.api), 0);
+}
+
 /* The garbage collector takes the children of an owner whose end the cache has not heard of; the
  * same to the controller as somebody who deletes the Service whenever it is there. */
 T_TEST(a_child_that_does_not_stay_is_not_made_in_a_hot_loop)
