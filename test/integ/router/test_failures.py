@@ -237,3 +237,47 @@ def test_a_client_cut_at_every_byte_leaves_nothing_behind():
             sock.close()
     wait_for(lambda: common.router.metric('sandbox_router_inflight_requests') == 0)
     equal(ask(common.router, 'box', Backend(replying(OK)))[0], 200)
+
+
+def test_a_sandbox_that_dies_during_an_upload_is_502():
+    def script(sock, number):
+        read_head(sock)
+        time.sleep(0.05)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    backend = Backend(script)
+    with connect(common.router) as sock:
+        sock.sendall(request('box', backend, start=b'PUT / HTTP/1.1', more=b'Content-Length: 30000000\r\n'))
+        try:
+            for _ in range(300):
+                sock.sendall(b'x' * 100000)
+        except OSError:
+            pass
+        contains(read_all(sock), b'HTTP/1.1 502 Bad Gateway')
+    equal(backend.accepted, 1)
+
+
+def test_a_host_that_drops_packets_is_dialled_again():
+    """A full accept queue drops connection requests, as a host that is gone does."""
+    listener = socket.socket()
+    listener.bind(('127.0.0.1', 0))
+    listener.listen(0)
+
+    class Target:
+        port = listener.getsockname()[1]
+    fillers = []
+    for _ in range(3):
+        filler = socket.socket()
+        filler.setblocking(False)
+        filler.connect_ex(('127.0.0.1', Target.port))
+        fillers.append(filler)
+    start = time.monotonic()
+    before = common.router.metric('sandbox_router_upstream_retries_total')
+    status, _, body = ask(common.router, 'box', Target, start=b'POST / HTTP/1.1',
+                          more=b'Content-Length: 0\r\nX-Sandbox-Timeout: 5.5\r\n')
+    equal((status, body), (504, b'{"detail":"Timed out waiting for the backend sandbox: box '
+                                b'(X-Sandbox-Timeout, 5.5s)"}\n'))
+    equal(common.router.metric('sandbox_router_upstream_retries_total') - before, 1)  # one attempt is 5 s
+    assert 5.3 < time.monotonic() - start < 8
+    for filler in fillers:
+        filler.close()
+    listener.close()

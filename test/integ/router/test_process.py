@@ -2,6 +2,7 @@
 """The process: configuration, profiles, authorization, logs, metrics, drain, exit codes."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -364,3 +365,39 @@ def test_a_thousand_sandboxes_and_a_relist():
                    b'\r\n').split(b' ')[1] for i in (0, 1, 998, 999)]
     equal(status, [b'404', b'200', b'404', b'200'])
     equal(stopped(router), 0)
+
+
+def test_names_are_resolved_in_the_profile_that_trusts_clients():
+    hosts = config_file('127.0.0.1 localhost\n127.0.0.1 box.default.svc.test.internal\n')
+    router = Router('--trust-pod-ip-header', '--cache-enabled=false', '--cluster-domain=test.internal',
+                    '--shutdown-delay=0s', table=False,
+                    prefix=('unshare', '-m' if os.geteuid() == 0 else '-rm', 'sh', '-c', 'mount --bind %s /etc/hosts && exec "$@"' % hosts, 'sh'))
+    seen = []
+    backend = Backend(replying(OK, seen))
+    for _ in range(3):
+        equal(ask(router, 'box', backend)[0], 200)
+    contains(seen[0], b'Host: box.default.svc.test.internal:%d\r\n' % backend.port)
+    equal(router.access_lines()[0]['source'], 'dns')
+    equal(stopped(router), 0)
+
+
+def test_only_so_many_requests_wait_for_unknown_names():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    api = FakeApi()
+    router = Router('--resolve-wait=60s', '--workers=1', '--shutdown-timeout=0s', '--shutdown-delay=0s', api=api)
+    socks = []
+    for _ in range(4096):
+        sock = connect(router)
+        sock.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nX-Sandbox-ID: nobody\r\n\r\n')
+        socks.append(sock)
+    wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 4096, 20)
+    status, _, body = ask(router, 'nobody', Backend(replying(OK)))
+    equal((status, body), (503, b'{"detail":"Too many requests wait for unknown sandboxes."}\n'))
+    for sock in socks[:10]:
+        sock.close()
+    wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 4086, 20)
+    equal(stopped(router), 0)
+    for sock in socks:
+        sock.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
