@@ -10,12 +10,13 @@
 #include "base/hash.h"
 #include "base/hmap.h"
 #include "base/mem.h"
-#include "base/vec.h"
+#include "base/timefmt.h"
 #include "controller/keys.h"
 #include "controller/warmpool/scale.h"
 
 #define SEEN_NS (60 * NS_PER_S)
 #define UNREST_NS (20 * NS_PER_S)
+#define CLOCK_JUMP_MAX_NS (40 * (int64_t)NS_PER_S)
 /* Writes to one object in one simulated minute. */
 #define WRITES_MAX 60
 
@@ -352,9 +353,19 @@ static void check_pool_size(Oracle *oracle, const json_t *sandbox)
     }
 }
 
-static bool ends_itself(const json_t *sandbox)
+/* By the clock of a controller, which may be wrong. */
+static bool time_is_over(const Oracle *oracle, Str text)
 {
-    return jx_get_str(sandbox, "spec", "shutdownTime").len > 0 &&
+    int64_t slack = sim_is_on(oracle->sim, SIM_CLOCK_JUMP) ? CLOCK_JUMP_MAX_NS : 0;
+    int64_t at;
+
+    return text.len > 0 && timefmt_parse(text, &at) == 0 &&
+           at <= oracle->sim->clock.now_wall_ns + slack;
+}
+
+static bool ends_itself(const Oracle *oracle, const json_t *sandbox)
+{
+    return time_is_over(oracle, jx_get_str(sandbox, "spec", "shutdownTime")) &&
            str_eq(jx_get_str(sandbox, "spec", "shutdownPolicy"), STR("Delete"));
 }
 
@@ -385,7 +396,7 @@ static void check_bound(Oracle *oracle, const json_t *sandbox)
 
 static void check_sandbox_end(Oracle *oracle, const json_t *sandbox)
 {
-    if (ends_itself(sandbox)) {
+    if (ends_itself(oracle, sandbox)) {
         return;
     }
     if (owned_by_kind(sandbox, API_GROUP_EXTENSIONS, KIND_SANDBOX_CLAIM)) {
@@ -435,13 +446,29 @@ static void note_sandbox(Oracle *oracle, const FakeChange *change)
     }
 }
 
+/* A time that was set, or a ttl, and a policy that says so. */
+static void check_claim_end(Oracle *oracle, const json_t *claim)
+{
+    Str policy = jx_get_str(claim, "spec", "lifecycle", "shutdownPolicy");
+    bool over = time_is_over(oracle, jx_get_str(claim, "spec", "lifecycle", "shutdownTime")) ||
+                (jx_get(claim, "spec", "lifecycle", "ttlSecondsAfterFinished") &&
+                 condition_is(claim, "Finished", "True"));
+
+    if (!over || !str_starts(policy, STR("Delete"))) {
+        sim_fail(oracle->sim,
+                 "a controller deletes the claim " STR_FMT "/" STR_FMT " before its time",
+                 NAME_ARG(claim));
+    }
+}
+
 static void check_claim(Oracle *oracle, const FakeChange *change)
 {
     Str now = jx_get_str(change->after, "status", "sandbox", "name");
     Str was = jx_get_str(change->before, "status", "sandbox", "name");
     AUTO(mem) char *key = NULL;
 
-    if (!change->after) {
+    if (!change->after || (is_deleting(change->after) && !is_deleting(change->before))) {
+        check_claim_end(oracle, change->before);
         return;
     }
     if (condition_is(change->after, "Ready", "True")) {

@@ -60,16 +60,12 @@ static bool has_our_label(const json_t *sandbox, const json_t *child)
 /* Something under a name that the Sandbox needs is not its own: it may not become Ready. */
 static bool is_blocked(const Sim *sim, const json_t *sandbox)
 {
-    static const KubeKindId kinds[] = {KUBE_POD, KUBE_SERVICE};
+    const json_t *pod = get(sim, KUBE_POD, sandbox, meta(sandbox, "name"));
+    const json_t *service = get(sim, KUBE_SERVICE, sandbox, meta(sandbox, "name"));
 
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        const json_t *child = get(sim, kinds[i], sandbox, meta(sandbox, "name"));
-
-        if (child && !owned_by(child, meta(sandbox, "uid"))) {
-            return true;
-        }
-    }
-    return false;
+    return (pod && !owned_by(pod, meta(sandbox, "uid"))) ||
+           (service && !owned_by(service, meta(sandbox, "uid")) &&
+            json_is_true(jx_get(sandbox, "spec", "service")));
 }
 
 typedef struct FirstPod {
@@ -211,7 +207,7 @@ static void check_sandbox(void *ctx, const json_t *sandbox)
                jx_i64(jx_get(sandbox, "metadata", "generation"), -1)) {
         what = "has a status of an older generation";
     } else if (is_blocked(sim, sandbox)) {
-        what = condition_is(sandbox, "Ready", "True") ? "is Ready with somebody else's Pod" : NULL;
+        what = condition_is(sandbox, "Ready", "True") ? "is Ready with what is not its own" : NULL;
     } else if (str_eq(reason_of(sandbox), STR("InvalidConfiguration"))) {
         what = sim_is_on(sim, SIM_INVALID) ? NULL : "was never refused and says so";
     } else {

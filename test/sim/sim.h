@@ -26,7 +26,7 @@
 
 #define SIM_WALL_NS (1796083200ll * 1000000000ll) /* 2026-12-01T00:00:00Z */
 #define SIM_REPLICAS 2
-#define SIM_CALM_NS (240 * NS_PER_S)
+#define SIM_CALM_NS (180 * NS_PER_S)
 #define SIM_REST_NS (30 * NS_PER_S)
 /* A run that needs more steps than this hangs in one place. */
 #define SIM_STEPS_MAX 2000000
