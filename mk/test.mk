@@ -10,4 +10,4 @@ check: all ## what needs neither root nor a cluster: the first answer
 
 e2e: all ## only the suites on the real cluster
 	@tools/deps images cluster e2e
-	@test/run-suites cluster crds-e2e e2e
+	@test/run-suites cluster kube-real crds-e2e e2e
