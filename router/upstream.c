@@ -112,28 +112,11 @@ Back *upstreams_take(Upstreams *upstreams, const Address *address, bool careful)
     return NULL;
 }
 
-static size_t idle_to(Upstreams *upstreams, uint64_t hash, const Address *address)
-{
-    size_t n = 0;
-
-    for (HMapNode *node = hmap_first(&upstreams->idle, hash); node; node = hmap_next(node)) {
-        n += address_equal(&container_of(node, Back, by_address)->address, address);
-        if (n >= UPSTREAM_IDLE_PER_HOST) {
-            break;
-        }
-    }
-    return n;
-}
-
 void upstreams_put(Back *back)
 {
     Upstreams *upstreams = back->owner;
     uint64_t hash = address_hash(upstreams->seed, &back->address);
 
-    if (idle_to(upstreams, hash, &back->address) >= UPSTREAM_IDLE_PER_HOST) {
-        back_close(back);
-        return;
-    }
     if (upstreams->n_idle >= UPSTREAM_IDLE_MAX) {
         back_close(list_entry(list_first(&upstreams->ages), Back, by_age));
     }

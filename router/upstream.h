@@ -15,8 +15,7 @@
 #include "router/address.h"
 #include "router/buf.h"
 
-#define UPSTREAM_IDLE_MAX 512      /* idle connections of one worker */
-#define UPSTREAM_IDLE_PER_HOST 128 /* of them to one address */
+#define UPSTREAM_IDLE_MAX 512 /* idle connections of one worker; the oldest goes first */
 #define UPSTREAM_IDLE_NS                                                                           \
     (4 * NS_PER_S)                      /* shorter than the 5 s after which common servers close   \
                                          */
