@@ -85,7 +85,8 @@ typedef enum SimKnob {
     SIM_CHILD_EDIT,
     SIM_STRANGER,  /* foreign objects under our names */
     SIM_NAMESPACE, /* everything in a namespace goes */
-    SIM_KNOBS_,
+    SIM_CLAIM_BURST,
+    SIM_KNOBS_, /* new ones go before this: seeds keep their meaning */
 } SimKnob;
 
 typedef enum SimClass {

@@ -191,6 +191,24 @@ static void create_claim(Users *users, SimKnob knob)
     create(users, text);
 }
 
+/* Several claims at once that want members of one pool. */
+static void create_burst(Users *users, SimKnob knob)
+{
+    const char *ns = namespaces[roll(users, knob, ARRAY_LEN(namespaces))];
+    int pool = (int)roll(users, knob, POOLS);
+    int n = 2 + (int)roll(users, knob, 4);
+
+    for (int i = 0; i < n; i++) {
+        AUTO(mem)
+        char *text = xasprintf(
+            "{apiVersion: extensions.agents.x-k8s.io/v1beta1, kind: SandboxClaim, metadata: "
+            "{name: k%d, namespace: %s}, spec: {warmPoolRef: {name: p%d}}}",
+            CLAIM_NAMES + (int)roll(users, knob, CLAIM_NAMES), ns, pool);
+
+        create(users, text);
+    }
+}
+
 static void expire_claim(Users *users, SimKnob knob)
 {
     static const char *const policies[] = {"Delete", "Retain", "DeleteForeground"};
@@ -370,6 +388,9 @@ void users_act(Users *users, SimKnob knob)
     switch (knob) {
     case SIM_CLAIM_CREATE:
         create_claim(users, knob);
+        break;
+    case SIM_CLAIM_BURST:
+        create_burst(users, knob);
         break;
     case SIM_CLAIM_EXPIRE:
         expire_claim(users, knob);
