@@ -9,6 +9,7 @@
 
 struct Admin {
     Metrics *metrics;
+    bool profiles_wanted;
     HttpServer *metrics_server;
     HttpServer *probe_server;
 };
@@ -40,6 +41,12 @@ static void on_probe(HttpExchange *x, void *ctx)
     }
 }
 
+static bool is_profile(const Admin *admin, Str path)
+{
+    return admin->profiles_wanted &&
+           (str_starts(path, STR("/debug/pprof")) || str_starts(path, STR("/debug/fgprof")));
+}
+
 static void on_metrics(HttpExchange *x, void *ctx)
 {
     Admin *admin = ctx;
@@ -48,7 +55,11 @@ static void on_metrics(HttpExchange *x, void *ctx)
     if (!is_read(x)) {
         return;
     }
-    if (!str_eq(http_exchange_head(x)->path, STR("/metrics"))) {
+    if (is_profile(admin, http_exchange_head(x)->path)) {
+        http_exchange_respond(x, 501, "text/plain; charset=utf-8",
+                              STR("Go profiles are not available in this program; use perf on the "
+                                  "process.\n"));
+    } else if (!str_eq(http_exchange_head(x)->path, STR("/metrics"))) {
         http_exchange_respond(x, 404, "text/plain; charset=utf-8", STR("404 page not found\n"));
     } else if (metrics_write(admin->metrics, &text) < 0) {
         http_exchange_respond(x, 500, "text/plain; charset=utf-8", STR("too many metrics\n"));
@@ -82,19 +93,20 @@ static int serve(Loop *loop, const char *address, HttpHandlerFn handler, Admin *
     return 0;
 }
 
-int admin_new(Loop *loop, Metrics *metrics, const char *metrics_address, const char *probe_address,
-              Admin **ret_admin, Err *reterr)
+int admin_new(const AdminConfig *config, Admin **ret_admin, Err *reterr)
 {
     AUTO(admin) Admin *admin = xcalloc(1, sizeof(*admin));
     int r;
 
-    admin->metrics = metrics;
-    r = serve(loop, metrics_address, on_metrics, admin, &admin->metrics_server, reterr);
+    admin->metrics = config->metrics;
+    admin->profiles_wanted = config->profiles_wanted;
+    r = serve(config->loop, config->metrics_address, on_metrics, admin, &admin->metrics_server,
+              reterr);
     if (r < 0) {
         (void)err_wrap(reterr, "--metrics-bind-address: ");
         return r;
     }
-    r = serve(loop, probe_address, on_probe, admin, &admin->probe_server, reterr);
+    r = serve(config->loop, config->probe_address, on_probe, admin, &admin->probe_server, reterr);
     if (r < 0) {
         (void)err_wrap(reterr, "--health-probe-bind-address: ");
         return r;

@@ -4,6 +4,8 @@
  * The controller's two small HTTP servers: /healthz and /readyz on one address, /metrics on
  * another. Probes say "ok" as soon as the process listens, on every replica: a standby is healthy.
  */
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/loop.h"
 #include "metrics/metrics.h"
@@ -13,9 +15,16 @@
 
 typedef struct Admin Admin;
 
-/* An address of "0" or "" turns its server off. -errno when one cannot listen. */
-int admin_new(Loop *loop, Metrics *metrics, const char *metrics_address, const char *probe_address,
-              Admin **ret_admin, Err *reterr);
+typedef struct AdminConfig {
+    Loop *loop; /* both borrowed */
+    Metrics *metrics;
+    const char *metrics_address; /* "0" or "" turns the server off */
+    const char *probe_address;
+    bool profiles_wanted; /* say at /debug/pprof why there are none, instead of 404 */
+} AdminConfig;
+
+/* -errno when an address cannot be listened on. */
+int admin_new(const AdminConfig *config, Admin **ret_admin, Err *reterr);
 Admin *admin_free(Admin *admin); /* NULL is fine; returns NULL */
 
 DEFINE_AUTO_PTR(admin, Admin, admin_free)

@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "controller/admin.h"
 #include "controller/manager.h"
+#include "controller/restmeter.h"
 #include "kube/config.h"
 #include "kube/curl.h"
 #include "kube/lease.h"
@@ -23,6 +24,9 @@
 
 #define PROGRAM "sandbox-controller"
 #define EXIT_USAGE 2
+
+/* What client libraries take for --kube-api-qps=0. */
+#define KUBE_API_QPS_DEFAULT 5
 
 /* The processes' sums of workers above this are likely a typing error. */
 #define WORKERS_LIKELY_MAX 1000
@@ -35,6 +39,7 @@ typedef struct Program {
     KubeConfig *config;
     KubeCurl *curl;
     Metrics *metrics;
+    RestMeter rest_meter;
     Admin *admin;
     Manager *manager;
     Signals signals;
@@ -83,12 +88,13 @@ static void warn_about_flags(Program *program)
 
     for (size_t i = 0; i < n; i++) {
         if (specs[i].inert && opts_was_set(specs, n, &program->given, specs[i].name)) {
-            LOG_WARN(program->log, "this flag has no effect here", F_CSTR("flag", specs[i].name));
+            LOG_WARN(program->log, "this flag has no effect here", F_CSTR("flag", specs[i].name),
+                     F_CSTR("why", specs[i].help));
         }
     }
-    if (options->kube_api_qps > 0) {
-        LOG_WARN(program->log, "requests are not limited by --kube-api-qps; the server's priority "
-                               "and fairness does that");
+    if (options->kube_api_qps >= 0 && workers > options->kube_api_burst) {
+        LOG_WARN(program->log, "--kube-api-burst is smaller than the number of workers",
+                 F_I64("workers", workers), F_I64("burst", options->kube_api_burst));
     }
     if (workers > WORKERS_LIKELY_MAX) {
         LOG_WARN(program->log, "very many concurrent workers", F_I64("workers", workers));
@@ -127,6 +133,14 @@ static int setup_cluster(Program *program, Err *reterr)
     /* A numeric level asks for everything. */
     if (str_to_u64(str_from(program->options.zap_log_level), &verbosity) == 0) {
         curl.log = program->log;
+    }
+    restmeter_init(&program->rest_meter, program->metrics, str_from(program->config->server));
+    curl.on_result = restmeter_on_result;
+    curl.ctx = &program->rest_meter;
+    if (program->options.kube_api_qps >= 0) {
+        curl.qps = program->options.kube_api_qps > 0 ? program->options.kube_api_qps
+                                                     : KUBE_API_QPS_DEFAULT;
+        curl.burst = (unsigned)program->options.kube_api_burst;
     }
     curl.shards = program->options.api_connections > KUBE_CURL_SHARDS_MAX
                       ? KUBE_CURL_SHARDS_MAX
@@ -182,8 +196,15 @@ static int setup(Program *program, Err *reterr)
         r = setup_manager(program, reterr);
     }
     if (r == 0) {
-        r = admin_new(program->loop, program->metrics, program->options.metrics_bind_address,
-                      program->options.probe_bind_address, &program->admin, reterr);
+        const AdminConfig admin = {
+            .loop = program->loop,
+            .metrics = program->metrics,
+            .metrics_address = program->options.metrics_bind_address,
+            .probe_address = program->options.probe_bind_address,
+            .profiles_wanted = program->options.enable_pprof || program->options.enable_pprof_debug,
+        };
+
+        r = admin_new(&admin, &program->admin, reterr);
     }
     return r;
 }

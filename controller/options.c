@@ -75,7 +75,7 @@ static const OptSpec specs[] = {
     FLAG_TEXT("cluster-domain", cluster_domain, "cluster.local", "suffix of status.serviceFQDN"),
     FLAG_TEXT("metrics-bind-address", metrics_bind_address, ":8080", "address of /metrics; 0: off"),
     FLAG_TEXT("health-probe-bind-address", probe_bind_address, ":8081", "address of /healthz and /readyz; 0: off"),
-    FLAG_REAL("kube-api-qps", kube_api_qps, "-1", "requests per second to the API server; negative: unlimited"),
+    FLAG_REAL("kube-api-qps", kube_api_qps, "-1", "requests per second to the API server; negative: unlimited, 0: 5"),
     FLAG_INT("kube-api-burst", kube_api_burst, "10", "burst allowed above --kube-api-qps"),
     FLAG_INT("api-connections", api_connections, "1", "connections for requests to the API server"),
     FLAG_BOOL("separate-watch-connection", separate_watch_connection, "false", "watches always have their own connection here"),
@@ -101,14 +101,16 @@ static const OptSpec specs[] = {
     {.name = "zap-stacktrace-level", .kind = OPT_CHOICE, .offset = MEMBER(zap_stacktrace_level), .def = "error",
      .choices = stacktrace_levels, .inert = true, .help = "of other releases"},
     {.name = "enable-tracing", .kind = OPT_BOOL, .offset = MEMBER(enable_tracing), .def = "false", .inert = true,
-     .help = "of other releases"},
+     .help = "no spans are exported; a claim's trace context is always copied to its Sandbox"},
     INERT_BOOL("cache-label-selectors", "false"),
-    INERT_BOOL("enable-pprof", "false"),
-    INERT_BOOL("enable-pprof-debug", "false"),
+    {.name = "enable-pprof", .kind = OPT_BOOL, .offset = MEMBER(enable_pprof), .def = "false", .inert = true,
+     .help = "there are no Go profiles; /debug/pprof says so"},
+    {.name = "enable-pprof-debug", .kind = OPT_BOOL, .offset = MEMBER(enable_pprof_debug), .def = "false", .inert = true,
+     .help = "there are no Go profiles; /debug/pprof says so"},
     INERT_INT("pprof-block-profile-rate", "1000000"),
     INERT_INT("pprof-mutex-profile-fraction", "10"),
     INERT_BOOL("enable-rest-client-metrics", "false"),
-    INERT_BOOL("metrics-secure-serving", "false"),
+    FLAG_BOOL("metrics-secure-serving", metrics_secure_serving, "false", "not available: refused, so that nobody gets plain text unawares"),
     INERT_TEXT("metrics-cert-dir", ""),
     INERT_TEXT("tls-min-version", ""),
     INERT_TEXT("tls-cipher-suites", ""),
@@ -213,6 +215,11 @@ int options_validate(ControllerOptions *options, Err *reterr)
         if (rules[i].bad) {
             return err_set(reterr, EINVAL, "--%s must be %s", rules[i].flag, rules[i].want);
         }
+    }
+    if (options->metrics_secure_serving) {
+        return err_set(reterr, ENOTSUP,
+                       "--metrics-secure-serving is not available: /metrics is plain HTTP; put a "
+                       "TLS proxy in front of it, or bind it to 127.0.0.1");
     }
     if (options->template_workers <= 0) {
         options->template_workers = 1;

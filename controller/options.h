@@ -59,6 +59,9 @@ typedef struct ControllerOptions {
     int64_t claim_candidate_grace_ns;
     int64_t sandbox_write_behind_ns;
     bool enable_tracing;
+    bool enable_pprof;
+    bool enable_pprof_debug;
+    bool metrics_secure_serving;
 
     /* accepted without effect; see options.c */
     struct {

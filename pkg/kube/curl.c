@@ -76,15 +76,19 @@ static void flight_free(Flight *flight)
 /* Hands the result over; everything of the flight is gone before the callback runs. */
 static void flight_end(Flight *flight, KubeResult *result)
 {
+    KubeCurl *curl = flight->curl;
     KubeRequest *req = flight->req;
     AUTO(strbuf) StrBuf body = flight->body;
 
-    flight->curl->stats.failures += result->err < 0;
+    curl->stats.failures += result->err < 0;
     result->body = strbuf_str(&body);
     result->http_status = flight->http_status;
     strbuf_init(&flight->body, 0);
     flight_free(flight);
     if (req) {
+        if (curl->options.on_result) {
+            curl->options.on_result(curl->options.ctx, req->method, result->http_status);
+        }
         req->impl = NULL;
         req->on_done(req, result);
     }
@@ -340,9 +344,22 @@ static void curl_start_queued(KubeCurl *curl)
     }
     for (size_t p = 0; p < KUBE_PRIO_MAX_; p++) {
         while (!list_is_empty(&curl->queue[p]) && (shard = curl_pick(curl))) {
+            uint64_t wait = kube_bucket_take(&curl->bucket, loop_now(curl->loop));
+
+            if (wait > 0) {
+                loop_timer_arm(curl->loop, &curl->throttled, loop_now(curl->loop) + wait);
+                return;
+            }
             flight_start(list_entry(list_pop_front(&curl->queue[p]), Flight, node), shard);
         }
     }
+}
+
+static void curl_on_token(LoopTimer *timer)
+{
+    KubeCurl *curl = container_of(timer, KubeCurl, throttled);
+
+    loop_defer_post(curl->loop, &curl->pump);
 }
 
 static void curl_on_pump(LoopDefer *defer)
@@ -475,6 +492,8 @@ int kube_curl_new(Loop *loop, const KubeConfig *config, const KubeCurlOptions *o
     list_init(&curl->flying);
     list_init(&curl->dropped);
     loop_defer_init(&curl->pump, curl_on_pump);
+    loop_timer_init(&curl->throttled, curl_on_token);
+    kube_bucket_init(&curl->bucket, curl->options.qps, curl->options.burst, loop_now(loop));
     for (unsigned i = 0; i <= curl->n_shards; i++) {
         curl->current[i] = kube_curl_shard_new(curl, i == curl->n_shards);
     }
@@ -496,6 +515,7 @@ KubeCurl *kube_curl_free(KubeCurl *curl)
     }
     vec_free(&curl->handles);
     loop_defer_cancel(&curl->pump);
+    loop_timer_disarm(&curl->throttled);
     curl_slist_free_all(curl->connect_to);
     kube_cred_deinit(&curl->cred);
     free(curl->agent);

@@ -27,6 +27,11 @@ typedef struct KubeCurlOptions {
     unsigned inflight_max;  /* 0 = KUBE_CURL_INFLIGHT_MAX */
     const char *user_agent; /* NULL = "cofferdam/VERSION" */
     Logger *log;            /* borrowed, NULL = silent; debug level traces, secrets removed */
+    double qps;             /* requests a second, watches not counted; 0 or less = no limit */
+    unsigned burst;         /* that may go at once; 0 = 1 */
+    /* Called for every request that ended; http_status 0 = no answer. NULL = nobody counts. */
+    void (*on_result)(void *ctx, KubeMethod method, int http_status);
+    void *ctx;
 } KubeCurlOptions;
 
 typedef struct KubeCurlStats {

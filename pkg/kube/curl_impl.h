@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kube/bucket.h"
 #include "kube/cred.h"
 #include "kube/curl.h"
 
@@ -73,6 +74,8 @@ struct KubeCurl {
     List dropped; /* cancelled inside libcurl's frame */
     bool in_curl;
     LoopDefer pump;
+    KubeBucket bucket;
+    LoopTimer throttled; /* until the next token */
     VEC(CURL *) handles;
     KubeCurlStats stats;
 };

@@ -142,6 +142,21 @@ def test_flags_without_effect_are_named_once():
         assert sorted(named) == ['cache-label-selectors', 'enable-webhook'], named
 
 
+def test_tracing_is_named_with_a_reason():
+    with running('--enable-tracing') as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        said = [line for line in c.said('this flag has no effect here') if line['flag'] == 'enable-tracing']
+        assert len(said) == 1 and 'trace context' in said[0]['why'], said
+
+
+def test_tls_for_metrics_is_refused_and_not_silently_left_out():
+    api = ApiServer()
+    with tempfile.TemporaryDirectory() as d:
+        r = once('--kubeconfig', api.kubeconfig(os.path.join(d, 'k')), '--leader-election-namespace', 'x',
+                 '--metrics-secure-serving')
+        assert r.returncode == 1 and '--metrics-secure-serving is not available' in r.stderr, r
+
+
 # ---- life ----
 
 def test_probes_metrics_lease_and_sigterm():
@@ -159,6 +174,35 @@ def test_probes_metrics_lease_and_sigterm():
         assert api.lease()['spec']['holderIdentity']
         assert c.end(signal.SIGTERM) == 0
         assert not api.lease()['spec'].get('holderIdentity')
+
+
+def test_requests_to_the_server_are_counted():
+    with running() as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        text = c.get(c.metrics, '/metrics')[1]
+        host = '127.0.0.1:%d' % api.port
+        assert 'rest_client_requests_total{code="200",host="%s",method="GET"}' % host in text, text
+        assert 'rest_client_requests_total{code="404",host="%s",method="GET"} 1' % host in text, text
+        assert 'rest_client_requests_total{code="201",host="%s",method="POST"} 1' % host in text, text
+
+
+def test_requests_keep_to_the_asked_rate():
+    with running('--extensions', '--kube-api-qps=4', '--kube-api-burst=1') as (api, c):
+        # Eight lists and two requests for the Lease: one at once, nine more at four a second.
+        began = time.monotonic()
+        until(lambda: c.said('reconcilers started'))
+        took = time.monotonic() - began
+        assert 1.8 < took < 5, took
+
+
+def test_profiles_are_refused_with_words_when_asked_for():
+    for args, status in (((), 404), (('--enable-pprof',), 501), (('--enable-pprof-debug',), 501)):
+        with running(*args) as (api, c):
+            until(lambda: c.said('reconcilers started'))
+            for path in ('/debug/pprof/profile?seconds=1', '/debug/fgprof'):
+                got, text = c.get(c.metrics, path)
+                assert got == status, (args, path, got)
+                assert status == 404 or 'not available' in text, text
 
 
 def test_without_the_server_it_is_healthy_and_waits():
