@@ -35,6 +35,17 @@ def free_port():
             return port
 
 
+_running = []
+
+
+def kill_all():
+    """What a failed test left behind."""
+    for process in _running:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
 class Router:
     """One running sandbox-router with a fake API server behind it."""
 
@@ -57,6 +68,7 @@ class Router:
         environ['ASAN_OPTIONS'] = environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'
         environ.update(env or {})
         self.process = subprocess.Popen(list(prefix) + args + list(flags), stderr=self.log_file, env=environ)
+        _running.append(self.process)
         self.wait_ready()
 
     def wait_ready(self):
