@@ -128,8 +128,8 @@ static void edit_template(Users *users, SimKnob knob)
 {
     static const char *const edits[] = {
         "{spec: {podTemplate: {spec: {containers: [{name: c, image: other}]}}}}",
-        "{spec: {podTemplate: {spec: {containers: [{name: c, image: i1, ports: [{containerPort: "
-        "8080}]}]}}}}",
+        ("{spec: {podTemplate: {spec: {containers: [{name: c, image: i1, ports: [{containerPort: "
+         "8080}]}]}}}}"),
         "{spec: {networkPolicyManagement: Unmanaged}}",
         "{spec: {networkPolicyManagement: Managed}}",
         "{spec: {podTemplate: {metadata: {labels: {app: demo, tier: gold}}}}}",
@@ -334,8 +334,8 @@ static void create_stranger(Users *users, SimKnob knob)
     };
     static const char *const owners[] = {
         "", ", labels: {agents.x-k8s.io/adoptable: 'true'}",
-        ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: stranger, "
-        "controller: true}]"};
+        (", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: stranger, "
+         "controller: true}]")};
     size_t i = roll(users, knob, ARRAY_LEN(kinds));
     const char *ns = namespaces[roll(users, knob, ARRAY_LEN(namespaces))];
     const char *plural = kube_kind(kinds[i].kind)->plural;
