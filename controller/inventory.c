@@ -47,13 +47,13 @@ static Str creator_of(const KubeObj *sandbox)
     return STR(CREATED_BY_UNKNOWN);
 }
 
-static InventoryRow row_of(const KubeObj *sandbox)
+static bool row_of(const KubeObj *sandbox, InventoryRow *ret_row)
 {
     Str reason = jnode_str(jnode_get(kube_obj_condition(sandbox, STR("Ready")), STR("reason")));
     bool ready = kube_obj_condition_is(sandbox, STR("Ready"), STR("True"));
     bool warm = str_eq(kube_obj_label(sandbox, STR(LABEL_LAUNCH_TYPE)), STR(LAUNCH_TYPE_WARM));
 
-    return (InventoryRow){{
+    *ret_row = (InventoryRow){{
         sandbox->ns,
         ready ? STR("true") : STR("false"),
         str_eq(reason, STR("SandboxExpired")) ? STR("true") : STR("false"),
@@ -62,6 +62,39 @@ static InventoryRow row_of(const KubeObj *sandbox)
         owner_of(sandbox),
         creator_of(sandbox),
     }};
+    return true;
+}
+
+static Str member_state(const KubeObj *sandbox)
+{
+    Str finished =
+        jnode_str(jnode_get(kube_obj_condition(sandbox, STR("Finished")), STR("reason")));
+
+    if (str_eq(finished, STR("PodSucceeded"))) {
+        return STR("succeeded");
+    }
+    if (str_eq(finished, STR("PodFailed"))) {
+        return STR("failed");
+    }
+    return kube_obj_condition_is(sandbox, STR("Ready"), STR("True")) ? STR("ready")
+                                                                     : STR("pending");
+}
+
+static bool pool_row_of(const KubeObj *sandbox, InventoryRow *ret_row)
+{
+    KubeOwner owner;
+
+    if (!kube_obj_controller(sandbox, &owner) || !str_eq(owner.kind, STR(KIND_SANDBOX_WARM_POOL)) ||
+        kube_obj_deleting(sandbox)) {
+        return false;
+    }
+    *ret_row = (InventoryRow){{
+        sandbox->ns,
+        owner.name,
+        or_unknown(kube_obj_annotation(sandbox, STR(ANNOTATION_TEMPLATE_REF))),
+        member_state(sandbox),
+    }};
+    return true;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -76,16 +109,21 @@ static int compare_rows(const void *a, const void *b)
     return r;
 }
 
-static void collect(MetricSink *sink, void *ctx)
+/* The labels of one Sandbox; false when it does not count. */
+typedef bool (*RowFn)(const KubeObj *sandbox, InventoryRow *ret_row);
+
+static void collect_rows(MetricSink *sink, const KubeStore *store, RowFn row_fn)
 {
-    const KubeStore *store = ctx;
     KubeStoreIter it = kube_store_all(store);
     VEC(InventoryRow) rows = {0};
     const KubeObj *sandbox;
+    InventoryRow row;
     size_t first = 0;
 
     while ((sandbox = kube_store_next(&it))) {
-        vec_push(&rows, row_of(sandbox));
+        if (row_fn(sandbox, &row)) {
+            vec_push(&rows, row);
+        }
     }
     if (rows.len > 1) {
         qsort(rows.ptr, rows.len, sizeof(rows.ptr[0]), compare_rows);
@@ -97,6 +135,16 @@ static void collect(MetricSink *sink, void *ctx)
         }
     }
     vec_free(&rows);
+}
+
+static void collect(MetricSink *sink, void *ctx)
+{
+    collect_rows(sink, ctx, row_of);
+}
+
+static void collect_pools(MetricSink *sink, void *ctx)
+{
+    collect_rows(sink, ctx, pool_row_of);
 }
 
 static void collect_build(MetricSink *sink, void *ctx)
@@ -114,12 +162,20 @@ void inventory_register(Metrics *metrics, KubeStore *sandboxes)
     static const char *const labels[] = {
         "namespace",        "ready_condition", "expired",    "launch_type",
         "sandbox_template", "owned_by",        "created_by", NULL};
+    static const char *const pool_labels[] = {"namespace", "warmpool_name", "sandbox_template",
+                                              "sandbox_status", NULL};
     static const char *const build_labels[] = {
         "git_version", "git_commit", "build_date", "go_version", "compiler", "platform", NULL};
     static const MetricSpec spec = {
         .name = "agent_sandboxes",
         .help = "Sandboxes in the cache",
         .labels = labels,
+        .series_max = INVENTORY_SERIES_MAX,
+    };
+    static const MetricSpec pools = {
+        .name = "agent_sandbox_warmpool_size",
+        .help = "Members of warm pools: ready, pending, succeeded, failed",
+        .labels = pool_labels,
         .series_max = INVENTORY_SERIES_MAX,
     };
     static const MetricSpec build = {
@@ -129,5 +185,6 @@ void inventory_register(Metrics *metrics, KubeStore *sandboxes)
     };
 
     metrics_collect(metrics, METRIC_GAUGE, &spec, collect, sandboxes);
+    metrics_collect(metrics, METRIC_GAUGE, &pools, collect_pools, sandboxes);
     metrics_collect(metrics, METRIC_GAUGE, &build, collect_build, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The gauge agent_sandboxes: how many Sandboxes there are, by namespace, readiness, expiry, launch
- * type, template, owner and creator. Counted from the cache at scrape.
+ * The gauges agent_sandboxes (how many Sandboxes there are, by namespace, readiness, expiry, launch
+ * type, template, owner and creator) and agent_sandbox_warmpool_size (members of pools by state).
+ * Counted from the cache at scrape, so they are right after any restart.
  */
 #include "kube/store.h"
 #include "metrics/metrics.h"

@@ -185,24 +185,28 @@ static void schedule(ExecRun *run, bool error)
     }
 }
 
+/* Of a plan that was carried out; the next plan of the pass brings its own. */
+static void take_samples(ExecRun *run)
+{
+    const Exec *exec = run->exec;
+
+    for (size_t i = 0; i < run->plan.n_samples; i++) {
+        const PlanSample *sample = &run->plan.samples[i];
+        double value = sample->since_wall_ns == 0
+                           ? sample->value
+                           : (double)(loop_wall_now(exec->config.loop) - sample->since_wall_ns) /
+                                 (double)NS_PER_MS;
+
+        meters_sample(exec->config.meters, (MeterId)sample->meter, value, sample->labels,
+                      sample->n_labels);
+    }
+    run->plan.n_samples = 0;
+}
+
 static void end_pass(ExecRun *run, bool retry)
 {
-    Exec *exec = run->exec;
     bool error = retry || run->failed || run->plan.error;
 
-    if (!error) {
-        for (size_t i = 0; i < run->plan.n_samples; i++) {
-            const PlanSample *sample = &run->plan.samples[i];
-            double value =
-                sample->since_wall_ns == 0
-                    ? sample->value
-                    : (double)(loop_wall_now(exec->config.loop) - sample->since_wall_ns) /
-                          (double)NS_PER_MS;
-
-            meters_sample(exec->config.meters, (MeterId)sample->meter, value, sample->labels,
-                          sample->n_labels);
-        }
-    }
     report(run, error);
     drop_reservations(run);
     kube_queue_done(run->controller->queue, run->item);
@@ -325,7 +329,6 @@ static bool next_plan(ExecRun *run)
     wait = pace_of_plan(run);
     if (wait > 0) {
         run->coalesced_for_ns = wait;
-        run->plan.n_samples = 0; /* nothing was done */
         end_pass(run, false);
         return false;
     }
@@ -353,6 +356,9 @@ static void run_advance(ExecRun *run)
             run->stage++;
             start_stage(run);
             continue;
+        }
+        if (result == STAGE_GO_ON) {
+            take_samples(run);
         }
         if (result == STAGE_REPLAN || wants_more(run)) {
             if (!next_plan(run)) {

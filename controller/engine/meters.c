@@ -25,11 +25,23 @@ static const double claim_buckets[] = {100,  250,  500,   750,   1000,  1250,   
 static const double creation_buckets[] = {50,    100,   250,   500,    1000,   2500,   5000,
                                           10000, 30000, 60000, 120000, 240000, 300000, 600000};
 
+/* Warm claims take some tens of milliseconds, which the buckets above show as one. */
+static const double fine_buckets[] = {1,    2,    5,    10,    15,    20,   30,  40,
+                                      50,   60,   75,   100,   150,   200,  300, 500,
+                                      1000, 2000, 5000, 10000, 30000, 60000};
+
 static const char *const claim_labels[] = {"launch_type", "sandbox_template", NULL};
 static const char *const creation_labels[] = {"namespace", "launch_type", "sandbox_template", NULL};
 static const char *const total_labels[] = {
     "namespace",     "sandbox_template", "launch_type", "warmpool_name",
     "pod_condition", "created_by",       NULL};
+static const char *const owned_labels[] = {"namespace", "sandbox_template", "owned_by", NULL};
+static const char *const owned_result_labels[] = {"namespace", "sandbox_template", "owned_by",
+                                                  "result", NULL};
+static const char *const owned_reason_labels[] = {"namespace", "sandbox_template", "owned_by",
+                                                  "reason", NULL};
+static const char *const owned_policy_labels[] = {"namespace", "sandbox_template", "owned_by",
+                                                  "shutdown_policy", NULL};
 static const char *const result_labels[] = {"controller", "result", NULL};
 static const char *const controller_labels[] = {"controller", NULL};
 static const char *const name_labels[] = {"name", NULL};
@@ -71,6 +83,51 @@ static const struct {
           .help = "Claims that got a Sandbox, by adoption or by a cold start",
           .labels = total_labels,
           .series_max = METER_SERIES_MAX}},
+    [METER_SUSPEND_TOTAL] = {METRIC_COUNTER,
+                             false,
+                             {.name = "agent_sandbox_suspend_total",
+                              .help = "Suspends: requested, pod_terminated when done, error",
+                              .labels = owned_result_labels,
+                              .series_max = METER_SERIES_MAX}},
+    [METER_RESUME_TOTAL] = {METRIC_COUNTER,
+                            false,
+                            {.name = "agent_sandbox_resume_total",
+                             .help = "Resumes: requested, ready when done, error",
+                             .labels = owned_result_labels,
+                             .series_max = METER_SERIES_MAX}},
+    [METER_FINISHED_TOTAL] = {METRIC_COUNTER,
+                              false,
+                              {.name = "agent_sandbox_finished_total",
+                               .help = "Sandboxes whose Pod has ended, by reason",
+                               .labels = owned_reason_labels,
+                               .series_max = METER_SERIES_MAX}},
+    [METER_EXPIRED_TOTAL] = {METRIC_COUNTER,
+                             false,
+                             {.name = "agent_sandbox_expired_total",
+                              .help = "Sandboxes that reached their shutdownTime, by policy",
+                              .labels = owned_policy_labels,
+                              .series_max = METER_SERIES_MAX}},
+    [METER_SUSPEND_MS] = {METRIC_HISTOGRAM,
+                          true,
+                          {"agent_sandbox_suspend_latency_ms",
+                           "Time from not Ready any more until the Pod of a suspended Sandbox is "
+                           "gone, in milliseconds counted from a whole second",
+                           owned_labels, METER_SERIES_MAX, creation_buckets,
+                           ARRAY_LEN(creation_buckets)}},
+    [METER_RESUME_MS] = {METRIC_HISTOGRAM,
+                         true,
+                         {"agent_sandbox_resume_latency_ms",
+                          "Time from the resume of a Sandbox to Ready, in milliseconds counted "
+                          "from a whole second",
+                          owned_labels, METER_SERIES_MAX, creation_buckets,
+                          ARRAY_LEN(creation_buckets)}},
+    [METER_CLAIM_FINE_MS] = {METRIC_HISTOGRAM,
+                             true,
+                             {"cofferdam_claim_controller_startup_latency_ms",
+                              "Time from the controller's first sight of a claim to Ready, in "
+                              "milliseconds, in finer buckets",
+                              claim_labels, METER_SERIES_MAX, fine_buckets,
+                              ARRAY_LEN(fine_buckets)}},
     [METER_RECONCILE_TOTAL] = {METRIC_COUNTER,
                                false,
                                {.name = "controller_runtime_reconcile_total",
@@ -144,5 +201,8 @@ void meters_sample(Meters *meters, MeterId id, double value, const Str *labels, 
     } else {
         histogram_observe(histogram_series(meters->families[id].histogram, labels),
                           table[id].integers ? trunc(value) : value);
+    }
+    if (id == METER_CLAIM_CONTROLLER_STARTUP_MS) {
+        meters_sample(meters, METER_CLAIM_FINE_MS, value, labels, n_labels);
     }
 }

@@ -15,11 +15,18 @@ typedef enum MeterId {
     METER_SANDBOX_CREATION_MS,         /* namespace, launch_type, sandbox_template */
     METER_CLAIM_CREATION_TOTAL,        /* namespace, sandbox_template, launch_type, warmpool_name,
                                           pod_condition, created_by */
-    METER_RECONCILE_TOTAL,             /* controller, result */
-    METER_RECONCILE_ERRORS_TOTAL,      /* controller */
-    METER_RECONCILE_TIME_SECONDS,      /* controller */
-    METER_QUEUE_SECONDS,               /* name */
-    METER_WORK_SECONDS,                /* name */
+    METER_SUSPEND_TOTAL,               /* namespace, sandbox_template, owned_by, result */
+    METER_RESUME_TOTAL,                /* namespace, sandbox_template, owned_by, result */
+    METER_FINISHED_TOTAL,              /* namespace, sandbox_template, owned_by, reason */
+    METER_EXPIRED_TOTAL,               /* namespace, sandbox_template, owned_by, shutdown_policy */
+    METER_SUSPEND_MS,                  /* namespace, sandbox_template, owned_by */
+    METER_RESUME_MS,                   /* namespace, sandbox_template, owned_by */
+    METER_CLAIM_FINE_MS,   /* what METER_CLAIM_CONTROLLER_STARTUP_MS observes, in finer buckets */
+    METER_RECONCILE_TOTAL, /* controller, result */
+    METER_RECONCILE_ERRORS_TOTAL, /* controller */
+    METER_RECONCILE_TIME_SECONDS, /* controller */
+    METER_QUEUE_SECONDS,          /* name */
+    METER_WORK_SECONDS,           /* name */
     METER_MAX_,
 } MeterId;
 

@@ -141,6 +141,11 @@ void sandbox_plan_status(SandboxPass *pass, json_t *stolen_status);
 /* An Event about the Sandbox, unless they are off or it is a pool's. */
 void sandbox_plan_event(SandboxPass *pass, bool warning, const char *reason, const char *note);
 
+/* ---- samples.c ---- */
+
+/* Adds the measurements that go with this change of status. */
+void sandbox_plan_samples(SandboxPass *pass, const json_t *before, const json_t *after);
+
 /* ---- lifecycle.c ---- */
 
 /* True when the Sandbox has expired; what there is to do is then in the plan. */

@@ -127,6 +127,7 @@ void sandbox_plan_status(SandboxPass *pass, json_t *stolen_status)
             pass->owner == SANDBOX_BY_POOL ? SANDBOX_COALESCE_POOL_NS : SANDBOX_COALESCE_NS;
     }
     plan_next_stage(pass->plan);
+    sandbox_plan_samples(pass, before, after);
     plan_flip_events(pass, before, after);
     plan_trouble_events(pass, before, after);
 }

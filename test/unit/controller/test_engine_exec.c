@@ -633,8 +633,36 @@ T_TEST(exec_takes_samples_and_counts_passes)
     T_CONTAINS(strbuf_str(&text),
                "agent_sandbox_claim_controller_startup_latency_ms_sum{launch_type=\"warm\","
                "sandbox_template=\"t\"} 12\n");
+    T_CONTAINS(strbuf_str(&text),
+               "cofferdam_claim_controller_startup_latency_ms_bucket{launch_type=\"warm\","
+               "sandbox_template=\"t\",le=\"15\"} 1\n");
     T_CONTAINS(strbuf_str(&text), "controller_runtime_reconcile_total{controller=\"bench\",result="
                                   "\"success\"} 1\n");
     T_CONTAINS(strbuf_str(&text),
                "controller_runtime_max_concurrent_reconciles{controller=\"bench\"} 2\n");
+}
+
+static void plan_sampled_then_more(Bench *bench, const View *view, KubeKey key, Plan *plan)
+{
+    const Str labels[] = {STR("a"), STR("t"), STR("None"), STR("Retain")};
+
+    UNUSED(view);
+    if (bench->step++ == 0) {
+        plan_read(plan, KUBE_POD, key.ns, STR("x"));
+        plan_sample(plan, METER_EXPIRED_TOTAL, 1, labels, 4);
+    }
+}
+
+T_TEST(exec_takes_the_samples_of_every_plan_of_a_pass_once)
+{
+    AUTO(bench) Bench bench;
+    AUTO(strbuf) StrBuf text = STRBUF_INIT(1u << 20);
+
+    init_with_sandbox(&bench);
+    bench_start(&bench, plan_sampled_then_more);
+    bench_run(&bench, NS_PER_S);
+    T_EQ_INT(bench.step, 2);
+    T_OK(metrics_write(bench.metrics, &text));
+    T_CONTAINS(strbuf_str(&text), "agent_sandbox_expired_total{namespace=\"a\",sandbox_template="
+                                  "\"t\",owned_by=\"None\",shutdown_policy=\"Retain\"} 1\n");
 }
