@@ -114,6 +114,60 @@ static void exchange_deliver(FakeExchange *x)
 
 /* ---- what a request does ---- */
 
+/* A finalizer that a dying object has not had. */
+static bool adds_finalizer(const json_t *live, const json_t *wanted)
+{
+    size_t i;
+    size_t k;
+    json_t *one;
+    json_t *old;
+
+    json_array_foreach(jx_get(wanted, "metadata", "finalizers"), i, one)
+    {
+        bool known = false;
+
+        json_array_foreach(jx_get(live, "metadata", "finalizers"), k, old)
+        {
+            known = known || json_equal(one, old);
+        }
+        if (!known) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What may not be changed. */
+static bool refuses_patch(const json_t *live, const json_t *wanted, FakeAnswer *answer)
+{
+    static const struct {
+        const char *member;
+        int http;
+        const char *reason;
+    } fixed[] = {{"name", 400, "BadRequest"},
+                 {"namespace", 400, "BadRequest"},
+                 {"uid", 422, "Invalid"},
+                 {"deletionTimestamp", 422, "Invalid"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        Str value = fake_meta(wanted, fixed[i].member);
+
+        if (!str_eq(value, fake_meta(live, fixed[i].member))) {
+            fake_answer_status(answer, fixed[i].http, fixed[i].reason,
+                               "metadata.%s: Invalid value: \"" STR_FMT "\": field is immutable",
+                               fixed[i].member, STR_ARG(value));
+            return true;
+        }
+    }
+    if (fake_meta(live, "deletionTimestamp").len > 0 && adds_finalizer(live, wanted)) {
+        fake_answer_status(answer, 422, "Invalid",
+                           "metadata.finalizers: Forbidden: no new finalizers can be added if the "
+                           "object is being deleted");
+        return true;
+    }
+    return false;
+}
+
 static void do_write(FakeApi *api, const KubeRequest *req, const FakeUrl *url, const json_t *live,
                      const json_t *body, FakeAnswer *answer)
 {
@@ -126,10 +180,7 @@ static void do_write(FakeApi *api, const KubeRequest *req, const FakeUrl *url, c
         return;
     }
     if (req->method == KUBE_PATCH && url->subresource.len == 0 &&
-        !str_eq(fake_meta(wanted, "uid"), fake_meta(live, "uid"))) {
-        fake_answer_status(answer, 422, "Invalid",
-                           "metadata.uid: Invalid value: \"" STR_FMT "\": field is immutable",
-                           STR_ARG(fake_meta(wanted, "uid")));
+        refuses_patch(live, wanted, answer)) {
         return;
     }
     fake_object_write(api, live, url->kind, wanted, url->subresource, false, answer);

@@ -198,7 +198,7 @@ int fake_object_create(FakeApi *api, const KubeKind *kind, Str ns, const json_t 
         return fake_answer_status(answer, 400, "BadRequest", "the namespaces differ");
     }
     if (fake_meta(object, "resourceVersion").len > 0) {
-        return fake_answer_status(answer, 400, "BadRequest",
+        return fake_answer_status(answer, 500, "InternalError",
                                   "resourceVersion should not be set on objects to be created");
     }
     stamp_new(api, kind, ns, fresh);
@@ -334,6 +334,8 @@ static void mark_deleted(FakeApi *api, const KubeKind *kind, const json_t *live,
     timefmt_seconds(loop_wall_now(api->loop), now);
     jx_set_path(fresh, jx_string_new(str_from(now)), "metadata", "deletionTimestamp");
     jx_set_path(fresh, json_integer(30), "metadata", "deletionGracePeriodSeconds");
+    jx_set_i64(jx_obj(fresh, "metadata"), "generation",
+               jx_i64(jx_get(live, "metadata", "generation"), 0) + 1);
     if (foreground) {
         jx_append(jx_arr(fresh, "metadata", "finalizers"), jx_string_new(STR(FOREGROUND)));
         gc_soon(api);
