@@ -58,6 +58,7 @@ typedef struct ControllerOptions {
     int64_t pool_unschedulable_recheck_ns;
     int64_t claim_candidate_grace_ns;
     int64_t sandbox_write_behind_ns;
+    int64_t expired_retention_ns; /* how long Retain retains; 0 = for ever */
     bool enable_tracing;
     bool enable_pprof;
     bool enable_pprof_debug;

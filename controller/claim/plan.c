@@ -285,12 +285,28 @@ static void expired_fault(ClaimPass *pass)
     }
 }
 
+/* Retained long enough, when the administrator set a limit; asks to be woken before. */
+static bool retention_is_over(ClaimPass *pass, int64_t expired_at)
+{
+    int64_t retention_ns = pass->view->options->expired_retention_ns;
+
+    if (retention_ns == 0) {
+        return false;
+    }
+    if (pass->view->now_wall_ns - expired_at < retention_ns) {
+        plan_requeue_at(pass->plan, expired_at + retention_ns);
+        return false;
+    }
+    return true;
+}
+
 /* told: the status that says so, NULL = written earlier. */
-static void expired_delete(ClaimPass *pass, ClaimShutdown policy, const PlanAction *told)
+static void expired_delete(ClaimPass *pass, ClaimShutdown policy, int64_t expired_at,
+                           const PlanAction *told)
 {
     PlanAction *action;
 
-    if (policy == CLAIM_RETAIN) {
+    if (policy == CLAIM_RETAIN && !retention_is_over(pass, expired_at)) {
         if (pass->sandbox && !kube_obj_deleting(pass->sandbox)) {
             plan_delete(pass->plan, pass->sandbox);
         }
@@ -312,7 +328,7 @@ static void expired_delete(ClaimPass *pass, ClaimShutdown policy, const PlanActi
 }
 
 /* The mark in the status comes before anything is deleted. */
-static void expired_plan(ClaimPass *pass)
+static void expired_plan(ClaimPass *pass, int64_t expired_at)
 {
     ClaimShutdown policy = claim_shutdown_policy(kube_obj_spec(pass->claim));
     JNode ready = kube_obj_condition(pass->claim, STR("Ready"));
@@ -338,7 +354,7 @@ static void expired_plan(ClaimPass *pass)
         plan_event(pass->plan, pass->claim, REASON_CLAIM_EXPIRED, "Claim Expired", "Claim expired")
             ->optional = true;
     }
-    expired_delete(pass, policy, told);
+    expired_delete(pass, policy, expired_at, told);
 }
 
 /* Judged with the Finished condition that this pass will write: a ttl of zero ends at once. */
@@ -404,7 +420,7 @@ void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
     legacy_policy_plan(&pass);
     at = expires_at(&pass);
     if (at != 0 && view->now_wall_ns >= at) {
-        expired_plan(&pass);
+        expired_plan(&pass, at);
     } else {
         active_plan(&pass);
         if (at != 0) {

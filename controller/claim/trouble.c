@@ -67,6 +67,22 @@ static const char *containers_trouble(JNode statuses, Arena *arena)
     return NULL;
 }
 
+/* The kubelet tells of volumes and the network in Events only, which we may not read; the Pod at
+ * least says that its sandbox is not up, which comes before any image is pulled. */
+static const char *sandbox_trouble(const KubeObj *pod, Arena *arena)
+{
+    JNode started = kube_obj_condition(pod, STR("PodReadyToStartContainers"));
+
+    if (!str_eq(jnode_str(jnode_at(started, "status")), STR("False")) ||
+        !str_eq(jnode_str(jnode_at(kube_obj_status(pod), "phase")), STR("Pending"))) {
+        return NULL;
+    }
+    return arena_printf(arena,
+                        "ContainerCreating: volumes or network of Pod \"" STR_FMT
+                        "\" are not ready, see its Events",
+                        STR_ARG(pod->name));
+}
+
 const char *claim_pod_trouble(const KubeObj *pod, Arena *arena)
 {
     JNode status = kube_obj_status(pod);
@@ -82,5 +98,6 @@ const char *claim_pod_trouble(const KubeObj *pod, Arena *arena)
         return trouble_text(arena, reason, jnode_str(jnode_at(scheduled, "message")));
     }
     text = containers_trouble(jnode_at(status, "initContainerStatuses"), arena);
-    return text ? text : containers_trouble(jnode_at(status, "containerStatuses"), arena);
+    text = text ? text : containers_trouble(jnode_at(status, "containerStatuses"), arena);
+    return text ? text : sandbox_trouble(pod, arena);
 }

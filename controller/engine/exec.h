@@ -34,6 +34,7 @@
 
 #define EXEC_PLANS_MAX 10
 #define EXEC_TRANSIENT_MAX 5
+#define EXEC_TERMINATING_NS (30 * NS_PER_S) /* between tries in a namespace that goes away */
 #define EXEC_CONTROLLERS_MAX 8
 #define EXEC_REQUEUE_MAX_NS                                                                        \
     (3600 * NS_PER_S)          /* wall clocks jump: look again at least this often                 \

@@ -92,6 +92,7 @@ static const struct {
     [KUBE_REASON_GONE] = {EXEC_RETRY, false},
     [KUBE_REASON_INVALID] = {EXEC_FAILED, false},
     [KUBE_REASON_FORBIDDEN] = {EXEC_FAILED, false},
+    [KUBE_REASON_TERMINATING] = {EXEC_RETRY, false},
     [KUBE_REASON_UNAUTHORIZED] = {EXEC_RETRY, false},
     [KUBE_REASON_TOO_LARGE] = {EXEC_FAILED, false},
     [KUBE_REASON_TOO_MANY] = {EXEC_RETRY, false},
@@ -117,7 +118,7 @@ static ExecOutcome outcome_of(const ExecCall *call, const KubeError *error)
     const ExecRun *run = call->run;
     ExecOutcome outcome = policies[error->reason].outcome;
 
-    if (outcome == EXEC_RETRY &&
+    if (outcome == EXEC_RETRY && error->reason != KUBE_REASON_TERMINATING &&
         kube_queue_failures(run->controller->queue, run->key) >= EXEC_TRANSIENT_MAX) {
         return EXEC_FAILED;
     }
@@ -184,6 +185,10 @@ static bool settle_failure(ExecCall *call, const KubeError *error)
     }
     if (error->retry_after_ns > run->retry_after_ns) {
         run->retry_after_ns = error->retry_after_ns;
+    }
+    /* What is in a namespace that goes away is left alone, its status too. */
+    if (error->reason == KUBE_REASON_TERMINATING && run->retry_after_ns < EXEC_TERMINATING_NS) {
+        run->retry_after_ns = EXEC_TERMINATING_NS;
     }
     exec_run_note_error(run, call->action, error->msg);
     if (call->outcome == EXEC_FAILED) {

@@ -17,6 +17,21 @@ static bool deletes_itself(const KubeObj *sandbox)
     return str_eq(jnode_str(jnode_at(kube_obj_spec(sandbox), "shutdownPolicy")), STR("Delete"));
 }
 
+/* Retained long enough, when the administrator set a limit; asks to be woken before. */
+static bool retention_is_over(SandboxPass *pass, int64_t shutdown_wall_ns)
+{
+    int64_t retention_ns = pass->view->options->expired_retention_ns;
+
+    if (retention_ns == 0) {
+        return false;
+    }
+    if (pass->view->now_wall_ns - shutdown_wall_ns < retention_ns) {
+        plan_requeue_at(pass->plan, shutdown_wall_ns + retention_ns);
+        return false;
+    }
+    return true;
+}
+
 /* What the status would lose: while there is something, children may be left. */
 static bool is_wiped(const KubeObj *sandbox)
 {
@@ -74,10 +89,11 @@ static json_t *wiped_status(const SandboxPass *pass)
     return wiped;
 }
 
-static void plan_expired(SandboxPass *pass)
+static void plan_expired(SandboxPass *pass, int64_t shutdown_wall_ns)
 {
     const KubeObj *sandbox = pass->sandbox;
-    bool last = deletes_itself(sandbox); /* the garbage collector takes what is left */
+    /* then the garbage collector takes what is left */
+    bool last = deletes_itself(sandbox) || retention_is_over(pass, shutdown_wall_ns);
     bool ask = !is_wiped(sandbox);
     bool wait = plan_child(pass, KUBE_POD, ask, last);
 
@@ -106,7 +122,7 @@ bool sandbox_plan_expiry(SandboxPass *pass)
     }
     if (is_marked(sandbox)) {
         pass->plan->reason = "expired";
-        plan_expired(pass);
+        plan_expired(pass, shutdown_wall_ns);
         return true;
     }
     pass->plan->reason = "expiry";

@@ -23,6 +23,7 @@ static const struct {
     [KUBE_REASON_GONE] = {"Gone", KUBE_POLICY_REREAD},
     [KUBE_REASON_INVALID] = {"Invalid", KUBE_POLICY_TERMINAL},
     [KUBE_REASON_FORBIDDEN] = {"Forbidden", KUBE_POLICY_RETRY},
+    [KUBE_REASON_TERMINATING] = {"NamespaceTerminating", KUBE_POLICY_RETRY},
     [KUBE_REASON_UNAUTHORIZED] = {"Unauthorized", KUBE_POLICY_RETRY},
     [KUBE_REASON_TOO_LARGE] = {"TooLarge", KUBE_POLICY_TERMINAL},
     [KUBE_REASON_TOO_MANY] = {"TooManyRequests", KUBE_POLICY_RETRY},
@@ -117,6 +118,20 @@ static void error_set_text(KubeError *error, Str text)
     error->msg[n] = '\0';
 }
 
+/* A cause of this name in the details of a Status. */
+static bool has_cause(JNode root, Str name)
+{
+    JIter it = jnode_iter(jnode_at(root, "details", "causes"));
+    JNode cause;
+
+    while (jiter_next(&it, NULL, &cause)) {
+        if (str_eq(jnode_str(jnode_at(cause, "reason")), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 KubeReason kube_error_from_node(int http, JNode root, KubeError *ret_error)
 {
     KubeError error = {.http = http, .reason = reason_of_http(http)};
@@ -128,6 +143,9 @@ KubeReason kube_error_from_node(int http, JNode root, KubeError *ret_error)
         if (str_eq(reason, str_from(STATUS_REASONS[i].text))) {
             error.reason = STATUS_REASONS[i].reason;
         }
+    }
+    if (error.reason == KUBE_REASON_FORBIDDEN && has_cause(root, STR("NamespaceTerminating"))) {
+        error.reason = KUBE_REASON_TERMINATING;
     }
     wait_s = jnode_i64(jnode_at(root, "details", "retryAfterSeconds"), 0);
     if (wait_s > 0) {

@@ -21,6 +21,7 @@ typedef enum KubeReason {
     KUBE_REASON_GONE,            /* 410 Gone, Expired */
     KUBE_REASON_INVALID,         /* 422; also 400 */
     KUBE_REASON_FORBIDDEN,       /* 403: quota, policy, RBAC */
+    KUBE_REASON_TERMINATING,     /* 403 because the namespace is being deleted */
     KUBE_REASON_UNAUTHORIZED,    /* 401 */
     KUBE_REASON_TOO_LARGE,       /* 413 */
     KUBE_REASON_TOO_MANY,        /* 429 */

@@ -453,6 +453,25 @@ T_TEST(expired_claims)
     }
 }
 
+T_TEST(a_retained_claim_goes_when_the_retention_is_over)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    f.options.expired_retention_ns = 60ll * 1000000000;
+    put_claim(&f, BOUND_META, ",'lifecycle':{'shutdownTime':'2026-11-30T11:59:00Z'}", BOUND_STATUS);
+    plan(&f);
+    T_EQ_INT(fixture_action(&f, PLAN_DELETE, KUBE_CLAIM)->stage, 1);
+    f.view.now_wall_ns -= 1;
+    plan(&f);
+    T_CHECK(!fixture_action(&f, PLAN_DELETE, KUBE_CLAIM));
+    T_EQ_INT(f.plan.requeue_at_wall_ns, FIXTURE_NOW_NS);
+    f.options.expired_retention_ns = 0;
+    plan(&f);
+    T_EQ_INT(f.plan.requeue_at_wall_ns, 0);
+}
+
 T_TEST(an_expired_claim_starts_nothing)
 {
     AUTO(fixture) Fixture f;

@@ -330,6 +330,19 @@ T_TEST(trouble_is_the_first_thing_that_is_wrong)
         {"done",
          "{'containerStatuses':[{'state':{'terminated':{'reason':'Completed','exitCode':0}}}]}",
          ""},
+        {"a volume that cannot be mounted",
+         "{'phase':'Pending','conditions':[{'type':'PodScheduled','status':'True'},{'type':"
+         "'PodReadyToStartContainers','status':'False'}],'containerStatuses':[{'state':{'waiting':"
+         "{'reason':'ContainerCreating'}}}]}",
+         "ContainerCreating: volumes or network of Pod \"s\" are not ready, see its Events"},
+        {"a volume that is not bound",
+         "{'phase':'Pending','conditions':[{'type':'PodScheduled','status':'False','reason':"
+         "'Unschedulable','message':'pod has unbound immediate PersistentVolumeClaims'}]}",
+         "Unschedulable: pod has unbound immediate PersistentVolumeClaims"},
+        {"an image on its way",
+         "{'phase':'Pending','conditions':[{'type':'PodReadyToStartContainers','status':'True'}],"
+         "'containerStatuses':[{'state':{'waiting':{'reason':'ContainerCreating'}}}]}",
+         ""},
         {"evicted", "{'reason':'Evicted','message':'disk'}", "Evicted: disk"},
     };
     AUTO(fixture) Fixture f;

@@ -483,6 +483,33 @@ T_TEST(sandbox_over_quota_is_an_error_and_tried_at_least_once_a_minute)
     T_EQ_INT(fakeapi_count(cluster.world.api, KUBE_POD), 1);
 }
 
+/* Deleted Pods of a namespace that goes away wake their Sandboxes; nothing can be made there. */
+T_TEST(sandbox_in_a_namespace_that_is_being_deleted_is_left_alone)
+{
+    AUTO(cluster) Cluster cluster;
+    AUTO(replica) Replica replica;
+    FakeVerdict verdict = {
+        .kind = FAKE_BODY,
+        .http = 403,
+        .body = "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"being "
+                "terminated\",\"code\":"
+                "403,\"details\":{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}"};
+
+    start_leading(&cluster, &replica);
+    add_sandbox(&cluster, "s", "", "");
+    launch(&cluster, "s");
+    fakeapi_set_hook(cluster.world.api, refuse_pods, &verdict);
+    fakeapi_trace_reset(cluster.world.api);
+    T_EQ_INT(fakeapi_delete(cluster.world.api, KUBE_POD, "a", "s"), 0);
+    run(&cluster, 300 * NS_PER_S);
+    T_EQ_INT(count_lines(&cluster, "PATCH"), 0);
+    T_CHECK(count_lines(&cluster, "POST pods a/") >= 2);
+    T_CHECK(count_lines(&cluster, "POST pods a/") <= 12);
+    verdict.kind = FAKE_PASS; /* a namespace of the same name, made anew */
+    run(&cluster, 40 * NS_PER_S);
+    T_EQ_INT(fakeapi_count(cluster.world.api, KUBE_POD), 1);
+}
+
 T_TEST(sandbox_expires_in_two_steps)
 {
     AUTO(cluster) Cluster cluster;
@@ -503,6 +530,20 @@ T_TEST(sandbox_expires_in_two_steps)
     T_CHECK(!condition(&cluster, "s", "PodScheduled"));
     T_EQ_INT(count_lines(&cluster, "PATCH sandboxes/status a/s"), 2);
     T_EQ_INT(count_lines(&cluster, "DELETE "), 2);
+}
+
+T_TEST(sandbox_that_is_retained_goes_when_the_retention_is_over)
+{
+    AUTO(cluster) Cluster cluster;
+    AUTO(replica) Replica replica;
+
+    start_leading(&cluster, &replica);
+    cluster.options.expired_retention_ns = 3600 * (int64_t)NS_PER_S;
+    add_sandbox(&cluster, "s", "", "shutdownTime: '2026-12-01T00:00:30Z', ");
+    run(&cluster, 3500 * NS_PER_S);
+    T_EQ_STR(ready_reason(&cluster, "s"), "SandboxExpired");
+    run(&cluster, 200 * NS_PER_S);
+    T_EQ_INT(fakeapi_count(cluster.world.api, KUBE_SANDBOX), 0);
 }
 
 T_TEST(sandbox_that_deletes_itself_says_expired_first)

@@ -136,6 +136,7 @@ T_TEST(options_refuse_what_cannot_be)
         {"--sandbox-warm-pool-unschedulable-recheck-interval=0s", false, "recheck-interval"},
         {"--sandbox-warm-pool-max-refill-rate=-1", false, "max-refill-rate"},
         {"--sandbox-write-behind-window=-1s", false, "write-behind-window"},
+        {"--expired-retention=-1s", false, "--expired-retention must be"},
         {"--kube-api-burst=0", false, "--kube-api-burst"},
         {"--metrics-secure-serving", false, "--metrics-secure-serving is not available"},
         {"--api-connections=0", false, "--api-connections"},

@@ -56,6 +56,21 @@ T_TEST(reason_of_answers)
     }
 }
 
+T_TEST(reason_of_a_namespace_that_is_being_deleted)
+{
+    static const char body[] = "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods "
+                               "is forbidden\",\"details\":"
+                               "{\"causes\":[7,{\"reason\":\"Other\"},{\"reason\":"
+                               "\"NamespaceTerminating\"}]},\"code\":403}";
+    const KubeResult result = {.http_status = 403, .sent = true, .body = str_from(body)};
+    KubeError error;
+
+    T_EQ_INT(kube_error_from_result(&result, KUBE_POST, &error), KUBE_REASON_TERMINATING);
+    T_EQ_STR(kube_reason_name(error.reason), "NamespaceTerminating");
+    T_EQ_STR(error.msg, "pods is forbidden");
+    T_EQ_INT(kube_reason_policy(error.reason), KUBE_POLICY_RETRY);
+}
+
 T_TEST(reason_of_silence)
 {
     static const struct {
