@@ -31,6 +31,11 @@ Str claim_assigned_name(const KubeObj *claim)
     return name.len > 0 ? name : STR_NULL;
 }
 
+static bool may_be_bound_again(const KubeObj *claim)
+{
+    return str_eq(kube_obj_annotation(claim, STR(ANNOTATION_REBIND)), STR("true"));
+}
+
 /* How strongly the claim holds on to this Sandbox of its own. */
 static int sandbox_rank(const KubeObj *claim, const KubeObj *sandbox)
 {
@@ -59,6 +64,13 @@ const KubeObj *claim_find_sandbox(const View *view, const KubeObj *claim, Arena 
         if (sandbox_rank(claim, owned[i]) > sandbox_rank(claim, owned[best])) {
             best = i;
         }
+    }
+    /* Clients were told of one Sandbox: no other takes its place, wherever it comes from. */
+    if (claim_bound_name(claim).ptr && !may_be_bound_again(claim) &&
+        !str_eq(owned[best]->name, claim_bound_name(claim))) {
+        *ret_extra = owned;
+        *ret_n_extra = n;
+        return NULL;
     }
     found = owned[best];
     owned[best] = owned[0];
@@ -229,8 +241,7 @@ static bool is_missing(ClaimPass *pass)
     Str bound = claim_bound_name(pass->claim);
     const KubeObj *other;
 
-    if (!bound.ptr ||
-        str_eq(kube_obj_annotation(pass->claim, STR(ANNOTATION_REBIND)), STR("true"))) {
+    if (!bound.ptr || may_be_bound_again(pass->claim)) {
         return false;
     }
     other = view_get(pass->view, KUBE_SANDBOX, pass->claim->ns, bound);
