@@ -244,7 +244,11 @@ static void note_child(Oracle *oracle, const FakeChange *change)
 
 static void check_policy(Oracle *oracle, const FakeChange *change)
 {
-    if (change->before &&
+    AUTO(mem)
+    char *key =
+        change->before ? xasprintf("child " STR_FMT, STR_ARG(meta(change->before, "uid"))) : NULL;
+
+    if (change->before && !seen_lately(oracle, key) &&
         !owned_by_kind(change->before, API_GROUP_EXTENSIONS, KIND_SANDBOX_TEMPLATE) &&
         !owned_by_kind(change->before, API_GROUP_EXTENSIONS, KIND_SANDBOX_CLAIM)) {
         sim_fail(oracle->sim,
@@ -261,6 +265,7 @@ static void note_policy(Oracle *oracle, const FakeChange *change)
     /* Its end, or its being there: both are moments in which it was seen. */
     if (owned_by_kind(policy, API_GROUP_EXTENSIONS, KIND_SANDBOX_TEMPLATE)) {
         seen_note(oracle, xasprintf("policy " STR_FMT "/" STR_FMT, NAME_ARG(policy)));
+        seen_note(oracle, xasprintf("child " STR_FMT, STR_ARG(meta(policy, "uid"))));
     }
 }
 
