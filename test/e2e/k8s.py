@@ -7,7 +7,7 @@ import subprocess
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-AUDIT_LOG = os.path.join(os.environ.get("CLUSTER_DIR", os.path.join(ROOT, "build", "cluster")), "audit.log")
+AUDIT_LOG = os.path.join(os.environ.get("CLUSTER_DIR") or os.path.join(ROOT, "build", "cluster"), "audit.log")
 NS = "agent-sandbox"
 SYSTEM = "agent-sandbox-system"
 IMAGE = os.environ["IMAGE_PREFIX"] + "python-sandbox:" + os.environ["IMAGE_TAG"]
