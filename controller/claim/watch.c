@@ -57,6 +57,21 @@ static bool is_ready(const KubeObj *sandbox)
     return kube_obj_condition_is(sandbox, STR("Ready"), STR("True"));
 }
 
+/* Claims that are not its owner and still look at this name: one whose own name was taken, and
+ * those that had it once. */
+static void wake_mourners(const View *view, const KubeObj *gone, KeySink *sink)
+{
+    ViewIter it = view_iter(view, VIEW_CLAIMS_BY_ASSIGNMENT, gone->ns, gone->name);
+    const KubeObj *claim;
+
+    if (view_get(view, KUBE_CLAIM, gone->ns, gone->name)) {
+        key_sink_add(sink, gone->ns, gone->name);
+    }
+    while ((claim = view_next(&it))) {
+        key_sink_add(sink, claim->ns, claim->name);
+    }
+}
+
 static void map_sandbox(const View *view, const KubeObj *before, const KubeObj *after,
                         KeySink *sink)
 {
@@ -67,9 +82,8 @@ static void map_sandbox(const View *view, const KubeObj *before, const KubeObj *
         return;
     }
     watch_add_owner(before, after, STR(API_GROUP_EXTENSIONS), STR(KIND_SANDBOX_CLAIM), sink);
-    /* A claim whose name was taken, or whose Sandbox is gone. */
-    if (!after && view_get(view, KUBE_CLAIM, any->ns, any->name)) {
-        key_sink_add(sink, any->ns, any->name);
+    if (!after) {
+        wake_mourners(view, any, sink);
     }
     if (can_be_used(after, &pool)) {
         KubeOwner old;

@@ -306,3 +306,35 @@ T_TEST(a_claim_that_may_be_bound_again_hears_of_what_it_waits_for)
     rig_run(&rig, 10 * NS_PER_S);
     T_EQ_INT(rig_ready_claims(&rig), 1);
 }
+
+/* Found by the simulator: the words about a Sandbox that was not the claim's stayed when it went.
+ */
+T_TEST(an_expired_claim_hears_that_a_lost_sandbox_is_gone)
+{
+    AUTO(rig) Rig rig;
+    const json_t *claim;
+    AUTO(mem) char *name = NULL;
+    AUTO(mem) char *text = NULL;
+
+    rig_init(&rig, 11);
+    rig_pool(&rig, 1, "OnReplenish");
+    rig_start(&rig);
+    rig_run(&rig, 5 * NS_PER_S);
+    rig_claim(&rig, "k", "");
+    rig_run(&rig, NS_PER_S);
+    claim = fakeapi_get(rig.fake.api, KUBE_CLAIM, "a", "k");
+    name = xstrdup(jx_get_str(claim, "status", "sandbox", "name").ptr);
+    T_OK(fakeapi_patch(rig.fake.api, KUBE_SANDBOX, "a", name,
+                       "{metadata: {ownerReferences: null}}"));
+    T_OK(fakeapi_patch(
+        rig.fake.api, KUBE_CLAIM, "a", "k",
+        "{spec: {lifecycle: {shutdownTime: '2026-11-01T00:00:00Z', shutdownPolicy: Retain}}}"));
+    rig_run(&rig, 5 * NS_PER_S);
+    text = jx_dump_compact(jx_get(fakeapi_get(rig.fake.api, KUBE_CLAIM, "a", "k"), "status"));
+    T_CONTAINS(text, "deletion skipped");
+    T_OK(fakeapi_delete(rig.fake.api, KUBE_SANDBOX, "a", name));
+    rig_run(&rig, 5 * NS_PER_S);
+    free(text);
+    text = jx_dump_compact(jx_get(fakeapi_get(rig.fake.api, KUBE_CLAIM, "a", "k"), "status"));
+    T_CHECK(!strstr(text, "deletion skipped"));
+}
