@@ -6,6 +6,9 @@
  * event. The Pod's label is taken off by the Sandbox's own reconciler, which the swap wakes, at the
  * same time as stage 2. A cold start differs only in stage 1, which creates.
  *
+ * The claim is written only as it was seen: a leader whose cache is behind finds out before it
+ * exchanges a binding.
+ *
  * A crash between any two writes leaves a state from which the next pass goes on: the owner
  * reference on the Sandbox is the record, the rest is derived from it.
  */
@@ -228,6 +231,8 @@ static void active_emit(ClaimPass *pass)
     if (patch) {
         PlanAction *action = plan_patch(pass->plan, pass->claim, patch);
 
+        /* The status is bound to the reply: both to the claim that this plan has seen. */
+        plan_if_rv(pass->plan, action, pass->claim->rv_text);
         action->priority = KUBE_PRIO_HIGH;
         metadata = action;
     }

@@ -68,3 +68,22 @@ T_TEST(with_rebind_the_new_one_is_taken)
     (void)fixture_plan(&f, claim_reconciler()->plan, "k");
     T_EQ_INT(fixture_count(&f, PLAN_DELETE, KUBE_SANDBOX), 0);
 }
+
+/* A status bound to the reply of a patch that was bound to nothing would be bound to nothing. */
+T_TEST(a_claim_is_written_only_as_it_was_seen)
+{
+    AUTO(fixture) Fixture f;
+    const KubeObj *claim;
+    const PlanAction *metadata;
+    const PlanAction *status;
+
+    fixture_init(&f);
+    fixture_pool(&f, 0, "OnReplenish");
+    claim = fixture_put(&f, KUBE_CLAIM,
+                        "{'metadata':{'name':'k'},'spec':{'warmPoolRef':{'name':'p'}}}");
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+    metadata = fixture_action(&f, PLAN_PATCH, KUBE_CLAIM);
+    status = fixture_action(&f, PLAN_PATCH_STATUS, KUBE_CLAIM);
+    T_CHECK(metadata && status && status->rv_of == metadata);
+    T_EQ_STR(metadata->rv, claim->rv_text);
+}

@@ -71,7 +71,7 @@ T_TEST(warm_claim_has_two_stages_and_an_event)
         "null},'ownerReferences':[{'apiVersion':'extensions.agents.x-k8s.io/v1beta1',"
         "'blockOwnerDeletion':true,'controller':true,'kind':'SandboxClaim','name':'k','uid':"
         "'uid-k'}]}}\n"
-        "0 patch SandboxClaim a/k {'metadata':{'annotations':{'agents.x-k8s.io/"
+        "0 patch SandboxClaim a/k if-rv=105 {'metadata':{'annotations':{'agents.x-k8s.io/"
         "claim-first-ready-at':'" NOW "','agents.x-k8s.io/controller-first-observed-at':'" NOW
         "','agents.x-k8s.io/sandbox-name':'m1'}}}\n"
         "1 patch-status SandboxClaim a/k if-rv-of=1 {'status':{'conditions':[{"
@@ -220,7 +220,7 @@ T_TEST(cold_start_writes_sandbox_status_and_event)
         "'f10c3da3','app':'demo'}},'spec':{'automountServiceAccountToken':false,'containers':"
         "[{'image':'i:1','name':'c'}],'dnsConfig':{'nameservers':['8.8.8.8','1.1.1.1']},"
         "'dnsPolicy':'None'}}}}\n"
-        "0 patch SandboxClaim a/k {'metadata':{'annotations':{"
+        "0 patch SandboxClaim a/k if-rv=104 {'metadata':{'annotations':{"
         "'agents.x-k8s.io/controller-first-observed-at':'" NOW "'}}}\n"
         "1 patch-status SandboxClaim a/k if-rv-of=1 {'status':{'conditions':[{"
         "'lastTransitionTime':'2026-11-30T12:00:00Z','message':'Sandbox is not ready',"
