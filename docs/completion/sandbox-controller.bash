@@ -44,6 +44,7 @@ _sandbox_controller()
         --sandbox-warm-pool-unschedulable-recheck-interval | \
         --sandbox-claim-warm-candidate-grace-period | \
         --sandbox-write-behind-window | \
+        --expired-retention | \
         --zap-log-level | \
         --pprof-block-profile-rate | \
         --pprof-mutex-profile-fraction | \
@@ -57,6 +58,6 @@ _sandbox_controller()
         return
         ;;
     esac
-    COMPREPLY=($(compgen -W '--version --extensions --leader-elect --leader-election-namespace --kubeconfig --cluster-domain --metrics-bind-address --health-probe-bind-address --kube-api-qps --kube-api-burst --api-connections --separate-watch-connection --sandbox-concurrent-workers --sandbox-claim-concurrent-workers --sandbox-warm-pool-concurrent-workers --sandbox-template-concurrent-workers --sandbox-warm-pool-max-batch-size --sandbox-warm-pool-replenish-delay --sandbox-warm-pool-max-refill-rate --sandbox-warm-pool-readiness-grace-period --sandbox-warm-pool-unschedulable-recheck-interval --enable-warm-pool-eviction --sandbox-claim-warm-candidate-grace-period --sandbox-write-behind-window --disable-sandbox-events --disable-claim-events --disable-claim-observability-annotations --zap-devel --zap-log-level --zap-encoder --zap-time-encoding --zap-stacktrace-level --enable-tracing --cache-label-selectors --enable-pprof --enable-pprof-debug --pprof-block-profile-rate --pprof-mutex-profile-fraction --enable-rest-client-metrics --metrics-secure-serving --metrics-cert-dir --tls-min-version --tls-cipher-suites --enable-webhook --manage-webhook-certs --webhook-port --webhook-cert-dir --webhook-cert-name --webhook-key-name --webhook-service-name --webhook-namespace --help' -- "$cur"))
+    COMPREPLY=($(compgen -W '--version --extensions --leader-elect --leader-election-namespace --kubeconfig --cluster-domain --metrics-bind-address --health-probe-bind-address --kube-api-qps --kube-api-burst --api-connections --separate-watch-connection --sandbox-concurrent-workers --sandbox-claim-concurrent-workers --sandbox-warm-pool-concurrent-workers --sandbox-template-concurrent-workers --sandbox-warm-pool-max-batch-size --sandbox-warm-pool-replenish-delay --sandbox-warm-pool-max-refill-rate --sandbox-warm-pool-readiness-grace-period --sandbox-warm-pool-unschedulable-recheck-interval --enable-warm-pool-eviction --sandbox-claim-warm-candidate-grace-period --sandbox-write-behind-window --expired-retention --disable-sandbox-events --disable-claim-events --disable-claim-observability-annotations --zap-devel --zap-log-level --zap-encoder --zap-time-encoding --zap-stacktrace-level --enable-tracing --cache-label-selectors --enable-pprof --enable-pprof-debug --pprof-block-profile-rate --pprof-mutex-profile-fraction --enable-rest-client-metrics --metrics-secure-serving --metrics-cert-dir --tls-min-version --tls-cipher-suites --enable-webhook --manage-webhook-certs --webhook-port --webhook-cert-dir --webhook-cert-name --webhook-key-name --webhook-service-name --webhook-namespace --help' -- "$cur"))
 }
 complete -F _sandbox_controller sandbox-controller
