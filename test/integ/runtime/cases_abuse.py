@@ -169,6 +169,7 @@ def abuse_results_that_nobody_takes():
             s.connect(("127.0.0.1", r.port))
             s.sendall(head + body)
             clients.append(s)
+        wait_for(r.tree, 60, "commands have begun")
         wait_for(lambda: not r.tree(), 60, "all commands have ended")
         result = r.execute("head -c 4000000 /dev/zero")
         eq((result["exit_code"], result["stdout_truncated"], result["stdout_bytes"]), (0, True, 4000000))
