@@ -40,6 +40,34 @@ static double queue_retries(const ExecController *controller)
     return (double)stats_of(controller).retries;
 }
 
+/* The sum of the times that keys have been in work, or the longest of them, in seconds. */
+static double work_seconds(const ExecController *controller, bool longest)
+{
+    const Exec *exec = controller->exec;
+    uint64_t now = loop_now(exec->config.loop);
+    double result = 0;
+
+    list_foreach (&exec->runs, node) {
+        const ExecRun *run = list_entry(node, ExecRun, node);
+        double took = (double)(now - run->started_ns) / 1e9;
+
+        if (run->controller == controller) {
+            result = longest ? (took > result ? took : result) : result + took;
+        }
+    }
+    return result;
+}
+
+static double work_unfinished(const ExecController *controller)
+{
+    return work_seconds(controller, false);
+}
+
+static double work_longest(const ExecController *controller)
+{
+    return work_seconds(controller, true);
+}
+
 static double workers_active(const ExecController *controller)
 {
     return (double)controller->running;
@@ -63,6 +91,16 @@ static void collect_adds(MetricSink *sink, void *ctx)
 static void collect_retries(MetricSink *sink, void *ctx)
 {
     each(sink, ctx, queue_retries);
+}
+
+static void collect_unfinished(MetricSink *sink, void *ctx)
+{
+    each(sink, ctx, work_unfinished);
+}
+
+static void collect_longest(MetricSink *sink, void *ctx)
+{
+    each(sink, ctx, work_longest);
 }
 
 static void collect_active(MetricSink *sink, void *ctx)
@@ -107,6 +145,16 @@ void exec_metrics_register(Exec *exec)
           .help = "Keys added again after a failure",
           .labels = by_name},
          collect_retries},
+        {METRIC_GAUGE,
+         {.name = "workqueue_unfinished_work_seconds",
+          .help = "Seconds that keys in work have been so, summed up",
+          .labels = by_name},
+         collect_unfinished},
+        {METRIC_GAUGE,
+         {.name = "workqueue_longest_running_processor_seconds",
+          .help = "Seconds that the key longest in work has been so",
+          .labels = by_name},
+         collect_longest},
         {METRIC_GAUGE,
          {.name = "controller_runtime_active_workers",
           .help = "Keys in work",

@@ -102,11 +102,13 @@ static bool plan_pvc(SandboxPass *pass, JNode claim)
         return true;
     }
     if (sandbox_ownership(sandbox, pvc) == SANDBOX_FOREIGN) {
+        pass->volume_refused = true;
         sandbox_pass_error(pass, "PersistentVolumeClaim \"" STR_FMT "\" is controlled by %s",
                            STR_ARG(name), sandbox_owner_text(pvc, pass->arena));
         return false;
     }
     if (sandbox_ownership(sandbox, pvc) == SANDBOX_UNOWNED && !sandbox_may_adopt(pvc, pass->hash)) {
+        pass->volume_refused = true;
         sandbox_pass_error(pass,
                            "PersistentVolumeClaim \"" STR_FMT "\" exists and is not adoptable",
                            STR_ARG(name));
@@ -265,7 +267,8 @@ static void plan_pod_create(SandboxPass *pass)
     if (name_is_unfit(pass)) {
         return;
     }
-    if (refused_before(pass)) {
+    /* Its Pod would mount what the owner of the volume did not give away. */
+    if (pass->volume_refused || refused_before(pass)) {
         pod_is_unknown(pass);
         return;
     }

@@ -7,6 +7,50 @@
 /* A 403 of a quota or of Pod Security may be lifted at any time: look at least once a minute. */
 #define SANDBOX_BACKOFF_MAX_NS (60 * NS_PER_S)
 
+static bool list_mounts(JNode containers, Str volume)
+{
+    static const char *const lists[] = {"volumeMounts", "volumeDevices"};
+    JIter it = jnode_iter(containers);
+    JNode container;
+
+    while (jiter_next(&it, NULL, &container)) {
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+            JIter mounts = jnode_iter(jnode_get(container, str_from(lists[i])));
+            JNode mount;
+
+            while (jiter_next(&mounts, NULL, &mount)) {
+                if (str_eq(jnode_str(jnode_get(mount, STR("name"))), volume)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* A disk that no container mounts is paid for and loses what was meant for it. */
+static void warn_of_unmounted(SandboxPass *pass)
+{
+    JNode spec = kube_obj_spec(pass->sandbox);
+    JNode pod = jnode_at(spec, "podTemplate", "spec");
+    JIter it = jnode_iter(jnode_at(spec, "volumeClaimTemplates"));
+    JNode claim;
+
+    while (jiter_next(&it, NULL, &claim)) {
+        Str name = jnode_str(jnode_at(claim, "metadata", "name"));
+
+        if (!list_mounts(jnode_get(pod, STR("containers")), name) &&
+            !list_mounts(jnode_get(pod, STR("initContainers")), name)) {
+            sandbox_plan_event(pass, true, "VolumeNotMounted",
+                               arena_printf(pass->arena,
+                                            "No container mounts the volume \"" STR_FMT
+                                            "\" of volumeClaimTemplates",
+                                            STR_ARG(name)));
+            return;
+        }
+    }
+}
+
 /*
  * The status is planned only when nothing is about to change what it tells; until then the
  * children's replies (or failures) come first and the pass plans again.
@@ -16,6 +60,7 @@ static void plan_active(SandboxPass *pass)
     Plan *plan = pass->plan;
 
     sandbox_plan_pvcs(pass);
+    plan_next_stage(plan); /* a Pod only when its volumes turned out to be its own */
     sandbox_plan_pod(pass);
     if (!pass->many_pods) {
         sandbox_plan_service(pass);
@@ -24,6 +69,7 @@ static void plan_active(SandboxPass *pass)
         if (plan->actions[i]->verb == PLAN_CREATE && plan->actions[i]->kind == KUBE_POD) {
             plan_next_stage(plan);
             sandbox_plan_event(pass, false, "SandboxPodCreated", "Created the Pod of the Sandbox");
+            warn_of_unmounted(pass);
             break;
         }
     }

@@ -74,6 +74,7 @@ typedef struct SandboxPass {
     bool service_in_use;    /* it exists and is ours */
     const char *many_pods;  /* text of the MultiplePods condition, or NULL */
     const char *invalid;    /* text of the InvalidConfiguration condition, or NULL */
+    bool volume_refused;    /* a volume's name belongs to somebody else's claim */
     bool pod_create_failed; /* in this pass */
     const char *errors[SANDBOX_ERRORS_MAX];
     size_t n_errors;

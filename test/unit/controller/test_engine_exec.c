@@ -638,6 +638,7 @@ T_TEST(exec_takes_samples_and_counts_passes)
                "sandbox_template=\"t\",le=\"15\"} 1\n");
     T_CONTAINS(strbuf_str(&text), "controller_runtime_reconcile_total{controller=\"bench\",result="
                                   "\"success\"} 1\n");
+    T_CONTAINS(strbuf_str(&text), "workqueue_unfinished_work_seconds{name=\"bench\"} 0\n");
     T_CONTAINS(strbuf_str(&text),
                "controller_runtime_max_concurrent_reconciles{controller=\"bench\"} 2\n");
 }

@@ -413,6 +413,19 @@ T_TEST(sandbox_write_behind_puts_metadata_off_for_a_second_at_most)
              "8");
 }
 
+T_TEST(sandbox_with_a_volume_that_nothing_mounts_is_warned_of)
+{
+    AUTO(cluster) Cluster cluster;
+    AUTO(replica) Replica replica;
+
+    start_leading(&cluster, &replica);
+    add_sandbox(&cluster, "s", "", "volumeClaimTemplates: [{metadata: {name: d}, spec: {}}], ");
+    launch(&cluster, "s");
+    run(&cluster, 5 * NS_PER_S);
+    T_EQ_STR(ready_reason(&cluster, "s"), "DependenciesReady");
+    T_EQ_INT(fakeapi_count(cluster.world.api, KUBE_EVENT), 3); /* made, ready, and the warning */
+}
+
 T_TEST(sandbox_events_can_be_turned_off)
 {
     AUTO(cluster) Cluster cluster;

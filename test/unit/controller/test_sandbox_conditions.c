@@ -313,6 +313,28 @@ T_TEST(sandbox_errors_are_joined_in_order)
     T_EQ_INT(world_count(&world, KUBE_PVC), 1); /* no further templates after a foreign one */
 }
 
+T_TEST(sandbox_does_not_start_on_a_volume_that_is_not_its_own)
+{
+    static const char *const pvcs[] = {FOREIGN LABELS, "'labels':{}"};
+
+    for (size_t i = 0; i < ARRAY_LEN(pvcs); i++) {
+        AUTO(world) World world;
+
+        world_init(&world, 1);
+        put_objects(&world, &(Row){.spec = "'volumeClaimTemplates':[{'metadata':{'name':'data'},"
+                                           "'spec':{}}],"});
+        world_put(&world, KUBE_PVC, "{'metadata':{'name':'data-s',%s},'spec':{}}", pvcs[i]);
+        pass(&world);
+        T_EQ_INT(world_count(&world, KUBE_POD), 0);
+        T_EQ_STR(jx_get_str(find_condition(&world, "Ready="), "reason"), "ReconcilerError");
+        world_change(&world, KUBE_PVC, "a", "data-s",
+                     "{'metadata':{'ownerReferences':null,'labels':{'agents.x-k8s.io/adoptable':"
+                     "'true'}}}");
+        pass(&world);
+        T_EQ_INT(world_count(&world, KUBE_POD), 1);
+    }
+}
+
 T_TEST(sandbox_whose_name_cannot_be_a_service_is_invalid)
 {
     AUTO(world) World world;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user reads in a claim that does not become ready, half a minute after it began. */
+#include "controller/engine/reconciler.h"
+#include "test/harness/t.h"
+#include "test/unit/controller/fixture.h"
+
+#define READY_FALSE(reason, message)                                                               \
+    "{'type':'Ready','status':'False','reason':'" reason "','message':'" message                   \
+    "','lastTransitionTime':'2026-11-30T11:59:29Z','observedGeneration':1}"
+#define PENDING READY_FALSE("DependenciesNotReady", "Pod exists with phase: Pending")
+
+typedef struct Row {
+    const char *label;
+    const char *sandbox; /* its Ready condition */
+    const char *pod;     /* its status, NULL = no Pod */
+    const char *reason;
+    const char *words; /* in the message */
+} Row;
+
+static const Row table[] = {
+    {"image pull", PENDING,
+     "'phase':'Pending','containerStatuses':[{'state':{'waiting':{'reason':'ImagePullBackOff',"
+     "'message':'Back-off pulling image x:1'}}}]",
+     "DependenciesNotReady",
+     "Pod exists with phase: Pending; ImagePullBackOff: Back-off pulling image x:1"},
+    {"no node", PENDING,
+     "'phase':'Pending','conditions':[{'type':'PodScheduled','status':'False','reason':"
+     "'Unschedulable','message':'0/3 nodes are available: 3 Insufficient cpu'}]",
+     "DependenciesNotReady",
+     "Pod exists with phase: Pending; Unschedulable: 0/3 nodes are available: 3 Insufficient cpu"},
+    {"volume not bound", PENDING,
+     "'phase':'Pending','conditions':[{'type':'PodScheduled','status':'False','reason':"
+     "'Unschedulable','message':'pod has unbound immediate PersistentVolumeClaims'}]",
+     "DependenciesNotReady", "; Unschedulable: pod has unbound immediate PersistentVolumeClaims"},
+    {"volume not mounted", PENDING,
+     "'phase':'Pending','conditions':[{'type':'PodScheduled','status':'True'},{'type':"
+     "'PodReadyToStartContainers','status':'False'}]",
+     "DependenciesNotReady", "; ContainerCreating: volumes or network of Pod"},
+    {"quota",
+     READY_FALSE("ReconcilerError", "Error seen: failed to create Pod s: exceeded quota: q"), NULL,
+     "ReconcilerError", "exceeded quota: q"},
+    {"policy",
+     READY_FALSE("ReconcilerError", "Error seen: failed to create Pod s: violates PodSecurity"),
+     NULL, "ReconcilerError", "violates PodSecurity"},
+    {"refused for good", READY_FALSE("InvalidConfiguration", "spec.containers: Required value"),
+     NULL, "InvalidConfiguration", "spec.containers: Required value"},
+};
+
+static void put(Fixture *f, const Row *row)
+{
+    fixture_pool(f, 0, "");
+    (void)fixture_put(f, KUBE_CLAIM,
+                      "{'metadata':{'name':'k'},'spec':{'warmPoolRef':{'name':'p'}},'status':{"
+                      "'sandbox':{'name':'k'}}}");
+    (void)fixture_put(f, KUBE_SANDBOX,
+                      "{'metadata':{'name':'k','ownerReferences':[{'apiVersion':'extensions.agents"
+                      ".x-k8s.io/v1beta1','kind':'SandboxClaim','name':'k','uid':'uid-k',"
+                      "'controller':true}]},'spec':{'podTemplate':{'spec':{}}},'status':{"
+                      "'conditions':[%s]}}",
+                      row->sandbox);
+    /* Objects of one name would have one uid here. */
+    if (row->pod) {
+        (void)fixture_put(f, KUBE_POD,
+                          "{'metadata':{'name':'k','uid':'uid-pod','ownerReferences':[{"
+                          "'apiVersion':'agents.x-k8s.io/v1beta1','kind':'Sandbox','name':'k',"
+                          "'uid':'uid-k','controller':true}]},'status':{%s}}",
+                          row->pod);
+    }
+}
+
+T_TEST(claims_say_why_they_are_not_ready_within_a_minute)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        AUTO(fixture) Fixture f;
+        const PlanAction *action;
+
+        t_row(table[i].label);
+        fixture_init(&f);
+        put(&f, &table[i]);
+        (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+        action = fixture_action(&f, PLAN_PATCH_STATUS, KUBE_CLAIM);
+        T_CHECK(action);
+        T_CHECK(action->coalesce_ns <= 1000000000ull);
+        T_CONTAINS(f.dump, table[i].reason);
+        T_CONTAINS(f.dump, table[i].words);
+        t_row(NULL);
+    }
+}
+
+T_TEST(a_clients_trace_context_goes_to_the_member_it_gets)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    (void)fixture_member(&f, "m1", "n1");
+    (void)fixture_put(&f, KUBE_CLAIM,
+                      "{'metadata':{'name':'k','annotations':{'opentelemetry.io/trace-context':"
+                      "'w3c'}},'spec':{'warmPoolRef':{'name':'p'}}}");
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+    T_EQ_STR(jx_get_str(fixture_action(&f, PLAN_PATCH, KUBE_SANDBOX)->body, "metadata",
+                        "annotations", "opentelemetry.io/trace-context"),
+             "w3c");
+}
