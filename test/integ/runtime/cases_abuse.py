@@ -159,17 +159,19 @@ def abuse_slow_reader():
 def abuse_results_that_nobody_takes():
     """Finished results wait for their readers: together they are bounded too."""
     with Runtime("--output-total=6000000") as r:
-        body = json.dumps({"command": "head -c 4000000 /dev/urandom"}).encode()
+        body = json.dumps({"command": "sh -c 'head -c 4000000 /dev/urandom; sleep 0.3'"}).encode()
         head = (b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                 b"Content-Length: %d\r\n\r\n" % len(body))
         clients = []
-        for _ in range(40):
+        for i in range(40):
             s = socket.socket()
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
             s.connect(("127.0.0.1", r.port))
             s.sendall(head + body)
             clients.append(s)
-        wait_for(r.tree, 60, "commands have begun")
+            if i == 0:  # alone, so that it is kept whole and is more than sockets take off the budget
+                wait_for(r.tree, 60, "the first command has begun")
+                wait_for(lambda: not r.tree(), 60, "the first command has ended")
         wait_for(lambda: not r.tree(), 60, "all commands have ended")
         result = r.execute("head -c 4000000 /dev/zero")
         eq((result["exit_code"], result["stdout_truncated"], result["stdout_bytes"]), (0, True, 4000000))
