@@ -78,6 +78,9 @@ bool logger_enabled(const Logger *log, LogLevel level)
 
 static void line_put(Line *line, Str s)
 {
+    if (s.len == 0) {
+        return;
+    }
     if (line->full || s.len > sizeof(line->text) - LINE_TAIL - line->len) {
         line->full = true;
         return;
