@@ -56,6 +56,7 @@ static const SimKnobSpec specs[SIM_KNOBS_] = {
     [SIM_CHILD_EDIT] = {"child-edit", SIM_CLASS_TIMED, .user = true, .period_s = 4},
     [SIM_STRANGER] = {"stranger", SIM_CLASS_TIMED, .user = true, .period_s = 5},
     [SIM_CLAIM_BURST] = {"claim-burst", SIM_CLASS_TIMED, .user = true, .period_s = 5},
+    [SIM_NO_ELECTION] = {"no-election", SIM_CLASS_MODE, .most = 2},
     [SIM_NAMESPACE] = {"namespace", SIM_CLASS_TIMED, .user = true, .period_s = 30},
 };
 

@@ -288,7 +288,7 @@ static void options_draw(Sim *sim)
     sim->controller.label_domains[0] = OPTIONS_LABEL_DOMAIN_DEFAULT;
     sim->controller.n_label_domains = 1;
     sim->controller.extensions = true;
-    sim->controller.leader_elect = true;
+    sim->controller.leader_elect = sim_is_on(sim, SIM_STANDBY) || !sim_is_on(sim, SIM_NO_ELECTION);
     /* The calm has to be longer than what the controller is told to wait. */
     sim->controller.pool_readiness_grace_ns = 40 * (int64_t)NS_PER_S;
     sim->controller.pool_workers = 1 + (int64_t)rng_below(&rng, 3);

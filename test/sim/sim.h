@@ -86,7 +86,8 @@ typedef enum SimKnob {
     SIM_STRANGER,  /* foreign objects under our names */
     SIM_NAMESPACE, /* everything in a namespace goes */
     SIM_CLAIM_BURST,
-    SIM_KNOBS_, /* new ones go before this: seeds keep their meaning */
+    SIM_NO_ELECTION, /* a replica alone, which leads at once */
+    SIM_KNOBS_,      /* new ones go before this: seeds keep their meaning */
 } SimKnob;
 
 typedef enum SimClass {
