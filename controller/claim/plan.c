@@ -188,6 +188,15 @@ static void sandbox_actions(ClaimPass *pass)
     }
 }
 
+/* A ttl counts from the end of the Pod, and restartPolicy Always has none. */
+static bool ttl_never_begins(const ClaimPass *pass)
+{
+    Str restart = jx_get_str(pass->facts->blueprint, "podTemplate", "spec", "restartPolicy");
+
+    return jx_get(pass->spec, "lifecycle", "ttlSecondsAfterFinished") &&
+           (restart.len == 0 || str_eq(restart, STR("Always")));
+}
+
 static void events_plan(ClaimPass *pass, bool created)
 {
     if (pass->view->options->disable_claim_events) {
@@ -201,6 +210,15 @@ static void events_plan(ClaimPass *pass, bool created)
         plan_event(pass->plan, pass->claim, "SandboxProvisioned", "Provisioning",
                    "Created Sandbox \"" STR_FMT "\"", STR_ARG(pass->claim->name))
             ->optional = true;
+    }
+    if ((pass->member || created) && pass->facts && ttl_never_begins(pass)) {
+        PlanAction *event = plan_event(
+            pass->plan, pass->claim, "NeverFinishes", "Provisioning",
+            "ttlSecondsAfterFinished has no effect: the template's Pods are restarted for ever "
+            "(restartPolicy Always)");
+
+        event->warning = true;
+        event->optional = true;
     }
 }
 

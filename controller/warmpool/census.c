@@ -65,6 +65,32 @@ static bool init_container_is_busy(const KubeObj *pod)
     return false;
 }
 
+/* The Pod's sandbox is up and a container has not come to a reason of its own to wait: its image is
+ * on the way. A failed pull has one. */
+static bool image_is_on_its_way(const KubeObj *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+
+    if (!kube_obj_condition_is(pod, STR("PodReadyToStartContainers"), STR("True"))) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        JIter it = jnode_iter(jnode_get(kube_obj_status(pod), str_from(lists[i])));
+        JNode status;
+
+        while (jiter_next(&it, NULL, &status)) {
+            Str reason = jnode_str(jnode_at(status, "state", "waiting", "reason"));
+
+            /* With init containers the others wait as PodInitializing. */
+            if (str_eq(reason, STR("ContainerCreating")) ||
+                (i == 0 && str_eq(reason, STR("PodInitializing")))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool pool_pod_is_held(const KubeObj *pod)
 {
     JNode scheduled = kube_obj_condition(pod, STR("PodScheduled"));
@@ -77,7 +103,7 @@ bool pool_pod_is_held(const KubeObj *pod)
         (str_eq(reason, STR("Unschedulable")) || str_eq(reason, STR("SchedulingGated")))) {
         return true;
     }
-    return init_container_is_busy(pod);
+    return init_container_is_busy(pod) || image_is_on_its_way(pod);
 }
 
 typedef struct Counting {

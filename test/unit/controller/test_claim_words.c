@@ -102,3 +102,30 @@ T_TEST(a_clients_trace_context_goes_to_the_member_it_gets)
                         "annotations", "opentelemetry.io/trace-context"),
              "w3c");
 }
+
+static size_t warned(const char *lifecycle, const char *restart)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 0, "");
+    (void)fixture_put(&f, KUBE_TEMPLATE,
+                      "{'metadata':{'name':'t'},'spec':{'networkPolicyManagement':'Unmanaged',"
+                      "'podTemplate':{'spec':{'containers':[{'name':'c'}]%s}}}}",
+                      restart);
+    (void)fixture_put(&f, KUBE_CLAIM,
+                      "{'metadata':{'name':'k'},'spec':{'warmPoolRef':{'name':'p'}%s}}", lifecycle);
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+    T_CHECK(fixture_action(&f, PLAN_CREATE, KUBE_SANDBOX));
+    return fixture_count(&f, PLAN_EVENT, KUBE_CLAIM) - 1; /* beside SandboxProvisioned */
+}
+
+T_TEST(a_ttl_that_never_begins_is_warned_of)
+{
+    static const char ttl[] = ",'lifecycle':{'ttlSecondsAfterFinished':5}";
+
+    T_EQ_INT(warned(ttl, ""), 1);
+    T_EQ_INT(warned(ttl, ",'restartPolicy':'Always'"), 1);
+    T_EQ_INT(warned(ttl, ",'restartPolicy':'Never'"), 0);
+    T_EQ_INT(warned("", ""), 0);
+}

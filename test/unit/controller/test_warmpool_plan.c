@@ -327,6 +327,18 @@ T_TEST(members_that_stay_unready_are_replaced_or_held)
          true},
         {"init container at work",
          "'status':{'initContainerStatuses':[{'name':'i','state':{'running':{}}}]}", true},
+        {"image on its way",
+         "'status':{'conditions':[{'type':'PodReadyToStartContainers','status':'True'}],"
+         "'containerStatuses':[{'state':{'waiting':{'reason':'ContainerCreating'}}}]}",
+         true},
+        {"image of an init container on its way",
+         "'status':{'conditions':[{'type':'PodReadyToStartContainers','status':'True'}],"
+         "'initContainerStatuses':[{'state':{'waiting':{'reason':'PodInitializing'}}}]}",
+         true},
+        {"waits for a volume",
+         "'status':{'conditions':[{'type':'PodReadyToStartContainers','status':'False'}],"
+         "'containerStatuses':[{'state':{'waiting':{'reason':'ContainerCreating'}}}]}",
+         false},
         {"image cannot be pulled",
          "'status':{'containerStatuses':[{'state':{'waiting':{'reason':'ErrImagePull'}}}]}", false},
     };
