@@ -88,7 +88,7 @@ run_controller_manager() {
         --service-account-private-key-file="$N/pki/sa.key" --root-ca-file="$N/pki/ca.crt" \
         --cluster-signing-cert-file="$N/pki/ca.crt" --cluster-signing-key-file="$N/pki/ca.key" \
         --use-service-account-credentials --leader-elect=false --bind-address=127.0.0.1 \
-        --kube-api-qps=500 --kube-api-burst=1000
+        --kube-api-qps=500 --kube-api-burst=1000 --horizontal-pod-autoscaler-sync-period=2s
 }
 
 run_scheduler() {

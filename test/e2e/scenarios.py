@@ -8,7 +8,9 @@ import sys
 import time
 import traceback
 
-MODULES = ["s_install", "s_sdk", "s_claims", "s_pools", "s_sandboxes", "s_network", "s_writes", "s_leader"]
+MODULES = ["s_install", "s_sdk", "s_claims", "s_pools", "s_sandboxes", "s_network", "s_writes", "s_leader",
+           "s_modes", "s_lifecycle", "s_blueprints", "s_rollouts", "s_ownership", "s_policies", "s_parallel",
+           "s_autoscale", "s_chaos"]
 
 
 def scenarios():
