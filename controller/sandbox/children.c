@@ -153,10 +153,19 @@ static ViewPresence find_named(const SandboxPass *pass, const KubeObj **ret_pod,
     ViewPresence presence = VIEW_ABSENT;
 
     for (size_t i = ARRAY_LEN(names); i > 0; i--) {
-        ViewPresence one = view_lookup(pass->view, KUBE_POD, sandbox->ns, names[i - 1], ret_pod);
+        const KubeObj *found = NULL;
+        ViewPresence one = view_lookup(pass->view, KUBE_POD, sandbox->ns, names[i - 1], &found);
 
+        /* A record that names somebody else's Pod says nothing. */
+        if (found && !str_eq(found->name, sandbox->name) &&
+            sandbox_ownership(sandbox, found) == SANDBOX_FOREIGN) {
+            continue;
+        }
         if (one == VIEW_UNKNOWN) {
             *ret_unknown = names[i - 1];
+        }
+        if (found) {
+            *ret_pod = found;
         }
         if (presence != VIEW_PRESENT && one != VIEW_ABSENT) {
             presence = one;
@@ -302,6 +311,23 @@ static void plan_pod_metadata(SandboxPass *pass)
     }
 }
 
+/* Clients take a recorded name for the Pod's: one that is not, of an older release or of somebody
+ * who hoped for another Pod, is put right. */
+static void plan_recorded_name(SandboxPass *pass)
+{
+    const KubeObj *sandbox = pass->sandbox;
+    Str recorded = kube_obj_annotation(sandbox, STR(ANNOTATION_POD_NAME));
+    json_t *patch = NULL;
+
+    if (recorded.len == 0 || str_eq(recorded, pass->pod->name) ||
+        pass->pod_ownership != SANDBOX_OWNED ||
+        failed_before(pass, PLAN_PATCH, KUBE_SANDBOX, sandbox->name)) {
+        return;
+    }
+    kube_patch_annotation(&patch, ANNOTATION_POD_NAME, pass->pod->name);
+    plan_patch(pass->plan, sandbox, patch);
+}
+
 void sandbox_plan_pod(SandboxPass *pass)
 {
     ViewPresence presence = find_pod(pass);
@@ -330,6 +356,7 @@ void sandbox_plan_pod(SandboxPass *pass)
         pod_is_unknown(pass);
         return;
     }
+    plan_recorded_name(pass);
     /* A Pod on its way out needs no more than to be visible in the cache until it is gone. */
     if (!kube_obj_deleting(pass->pod) || !view_store_holds(pass->pod)) {
         plan_pod_metadata(pass);

@@ -335,6 +335,40 @@ T_TEST(sandbox_does_not_start_on_a_volume_that_is_not_its_own)
     }
 }
 
+/* A name that nothing has, and that of a Pod which is somebody else's. */
+T_TEST(sandbox_recorded_pod_name_that_is_wrong_is_put_right)
+{
+    static const char *const recorded[] = {"gone", "victim"};
+
+    for (size_t i = 0; i < ARRAY_LEN(recorded); i++) {
+        AUTO(world) World world;
+        unsigned writes;
+
+        t_row(recorded[i]);
+        world_init(&world, 1);
+        world_put(&world, KUBE_POD, "{'metadata':{'name':'victim'," FOREIGN LABELS "}}");
+        world_put(&world, KUBE_SANDBOX,
+                  "{'metadata':{'name':'s','uid':'uid-s','annotations':{'agents.x-k8s.io/pod-name':"
+                  "'%s'}},'spec':{'podTemplate':{'spec':{'containers':[{'name':'m'}]}}}}",
+                  recorded[i]);
+        pass(&world);
+        T_EQ_STR(jx_get_str(world_get(&world, KUBE_SANDBOX, "a", "s"), "metadata", "annotations",
+                            "agents.x-k8s.io/pod-name"),
+                 "s");
+        T_EQ_INT(world_count(&world, KUBE_POD), 2);
+        writes = world.n_writes;
+        pass(&world);
+        T_EQ_INT(world.n_writes, writes);
+        world_change(&world, KUBE_SANDBOX, "a", "s",
+                     "{'metadata':{'annotations':{'agents.x-k8s.io/pod-name':'victim'}},'spec':{"
+                     "'operatingMode':'Suspended'}}");
+        pass(&world);
+        T_EQ_INT(world_count(&world, KUBE_POD), 1);
+        T_CHECK(world_get(&world, KUBE_POD, "a", "victim"));
+        t_row(NULL);
+    }
+}
+
 T_TEST(sandbox_whose_name_cannot_be_a_service_is_invalid)
 {
     AUTO(world) World world;
