@@ -144,6 +144,13 @@ int options_parse(int argc, char **argv, ControllerOptions *ret_options, OptsRes
     if (r < 0) {
         return r;
     }
+    /* Development mode is other defaults, nothing more. */
+    if (options.zap_devel && !opts_was_set(specs, ARRAY_LEN(specs), ret_result, "zap-log-level")) {
+        options.zap_log_level = "debug";
+    }
+    if (options.zap_devel && !opts_was_set(specs, ARRAY_LEN(specs), ret_result, "zap-encoder")) {
+        options.log_encoder = LOG_ENCODER_CONSOLE;
+    }
     options.label_domains[0] = OPTIONS_LABEL_DOMAIN_DEFAULT;
     options.n_label_domains = 1;
     *ret_options = options;
@@ -225,11 +232,6 @@ int options_validate(ControllerOptions *options, Err *reterr)
     }
     if (options->template_workers <= 0) {
         options->template_workers = 1;
-    }
-    if (options->zap_devel) {
-        options->log_encoder = LOG_ENCODER_CONSOLE;
-        options->log_level = LOG_LEVEL_DEBUG;
-        return 0;
     }
     return parse_log_level(options, reterr);
 }

@@ -118,6 +118,35 @@ T_TEST(options_accept_every_flag_of_every_release)
     options_deinit(&options);
 }
 
+T_TEST(options_of_the_log_follow_zap)
+{
+    static const struct {
+        const char *args[3];
+        size_t n;
+        int level, encoder;
+    } table[] = {
+        {{""}, 0, LOG_LEVEL_INFO, LOG_ENCODER_JSON},
+        {{"--zap-devel"}, 1, LOG_LEVEL_DEBUG, LOG_ENCODER_CONSOLE},
+        {{"--zap-devel", "--zap-log-level=error"}, 2, LOG_LEVEL_ERROR, LOG_ENCODER_CONSOLE},
+        {{"--zap-encoder=json", "--zap-devel=true"}, 2, LOG_LEVEL_DEBUG, LOG_ENCODER_JSON},
+        {{"--zap-log-level=panic"}, 1, LOG_LEVEL_ERROR, LOG_ENCODER_JSON},
+        {{"--zap-log-level=3"}, 1, LOG_LEVEL_DEBUG, LOG_ENCODER_JSON},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        ControllerOptions options;
+        Err err = ERR_INIT;
+
+        t_row(table[i].args[0]);
+        T_OK(parse(&options, table[i].args, table[i].n, &err));
+        T_OK(options_validate(&options, &err));
+        T_EQ_INT(options.log_level, table[i].level);
+        T_EQ_INT(options.log_encoder, table[i].encoder);
+        options_deinit(&options);
+        t_row(NULL);
+    }
+}
+
 T_TEST(options_refuse_what_cannot_be)
 {
     static const struct {
