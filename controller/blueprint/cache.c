@@ -160,7 +160,8 @@ bool template_cache_is_stale(TemplateCache *cache, const KubeObj *template, cons
     if (str_eq(hash, str_from(entry->facts.hash))) {
         return false;
     }
-    if (hash.len != HASH_HEX_SIZE - 1) {
+    /* A verdict about a hash holds for Sandboxes that are still as they were made. */
+    if (hash.len != HASH_HEX_SIZE - 1 || kube_obj_generation(sandbox) > 1) {
         return template_facts_differ(&entry->facts, sandbox);
     }
     vec_foreach (&entry->verdicts, it) {
