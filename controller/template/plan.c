@@ -8,7 +8,10 @@
 #include "controller/template/template.h"
 #include "kube/meta.h"
 
-#define TEMPLATE_BACKOFF_MAX_NS (60 * NS_PER_S)
+/* Short, since a pool waits for its template's policy: the API server of a fresh installation
+ * refuses owner references to our kinds until it has read them, which takes it up to half a minute.
+ */
+#define TEMPLATE_BACKOFF_MAX_NS (5 * NS_PER_S)
 
 static void plan_label(const KubeObj *template, Plan *plan)
 {
