@@ -24,6 +24,7 @@ typedef struct Rate {
     HMapNode node;
     char *key;
     uint64_t minute;
+    uint64_t life_ns; /* a new process has to find out anew what to leave alone */
     unsigned n;
 } Rate;
 
@@ -574,7 +575,9 @@ void oracle_on_write(Oracle *oracle, const Replica *replica, const FakeCall *cal
         rate->key = TAKE(key);
         hmap_insert(&oracle->rates, &rate->node, hash);
     }
-    rate->n = rate->minute == minute ? rate->n + 1 : 1;
+    rate->n =
+        rate->minute == minute && rate->life_ns == oracle->sim->last_life_ns ? rate->n + 1 : 1;
+    rate->life_ns = oracle->sim->last_life_ns;
     rate->minute = minute;
     if (rate->n > WRITES_MAX) {
         sim_fail(oracle->sim, "%s writes %s more than %d times in a minute", replica_name(replica),
