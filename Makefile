@@ -3,6 +3,7 @@
 #
 #   CONFIG=release|debug|asan|tsan|cov   how to compile (release goes to build/bin)
 #   CC=gcc|clang                         which compiler
+#   V=1                                  show the commands
 #   B=DIR                                where objects go (default build/$(CONFIG)[-clang])
 
 VERSION := 0.1.0

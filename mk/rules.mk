@@ -12,6 +12,11 @@ DEPS_kube := kube json base
 PROGRAM_DIRS := controller router runtime
 PROGRAMS := $(PROGRAM_DIRS:%=$(BIN)/sandbox-%)
 
+# One short line a step; V=1 shows the commands, -s nothing.
+Q := $(if $(V),,@)
+SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say = $(if $(or $(V),$(SILENT)),:,printf '  %-3s %s\n' $(1) $(2))
+
 src_of = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 obj_of = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -32,16 +37,19 @@ link_group = $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 $(PROGRAMS):
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+	@$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
 
 $(B)/lib/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcsD $@ $^
+	@$(call say,AR,$@)
+	$(Q)ar rcsD $@ $^
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	@$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # The version block is the only place that knows version and commit; a stamp makes it follow HEAD.
 $(B)/version-stamp: FORCE
@@ -68,7 +76,8 @@ $(foreach t,$(UNIT_SRCS),$(eval $(call UNIT_RULE,$(t))))
 
 $(UNIT_BINS):
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
+	@$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(link_group) $(LDLIBS_ALL)
 
 .PHONY: unit-bins unit
 UNIT_WANTED := $(if $(T),$(foreach b,$(UNIT_BINS),$(if $(findstring $(T),$(b)),$(b))),$(UNIT_BINS))
