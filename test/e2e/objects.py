@@ -26,7 +26,8 @@ def pod_spec(image=PAUSE, command=None, **more):
     container = {"name": "c", "image": image, "imagePullPolicy": "IfNotPresent"}
     if command:
         container["command"] = command
-    return {"containers": [container], "terminationGracePeriodSeconds": 1, **more}
+    return {"containers": [container], "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": False, **more}
 
 
 def exits(code=0, after=0):

@@ -24,7 +24,7 @@ def scenario_foreground_deletion_waits_for_the_pod():
     with namespace("e2e-foreground") as ns:
         pools(ns)
         policy = {"shutdownPolicy": "DeleteForeground"}
-        apply_all(claim("timed", ns, "stays", lifecycle={"shutdownTime": soon(6), **policy}),
+        apply_all(claim("timed", ns, "stays", lifecycle={"shutdownTime": soon(8), **policy}),
                   claim("ttl", ns, "ends", lifecycle={"ttlSecondsAfterFinished": 5, **policy}))
         both = ("timed", "ttl")
         for name in both:

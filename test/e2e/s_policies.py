@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NetworkPolicy of a template: secure by default, given up and taken back."""
 from k8s import check, get, namespace, wait_for, wait_gone, wait_pool, wait_ready
-from objects import apply_all, claim, controller_of, name_hash, patch, pool, template
+from objects import apply_all, claim, controller_of, name_hash, patch, pod_spec, pool, template
 
 REF_HASH = "agents.x-k8s.io/sandbox-template-ref-hash"
 DEFAULT_EGRESS = [{"to": [
@@ -18,7 +18,9 @@ def policy(ns):
 
 def scenario_template_without_rules_gets_the_secure_ones():
     with namespace("e2e-secure") as ns:
-        apply_all(template("t", ns, networkPolicyManagement=None), pool("p", ns, "t", 1))
+        pod = pod_spec()
+        del pod["automountServiceAccountToken"]
+        apply_all(template("t", ns, pod, networkPolicyManagement=None), pool("p", ns, "t", 1))
         wait_pool("p", ns)
         got = policy(ns)
         check(got["spec"]["egress"] == DEFAULT_EGRESS, str(got["spec"]["egress"]))
