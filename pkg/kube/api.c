@@ -294,43 +294,37 @@ KubeCall *kube_api_get(KubeApi *api, const KubeKind *kind, KubeKey key,
     return call_start(call);
 }
 
+/* One write with a body: what create, patch and replace differ in are method, place and type. */
+static KubeCall *call_write(KubeCall *call, KubeKey key, const char *subresource, const char *type,
+                            Str body, const KubeCallOptions *options, KubeCallFn fn, void *ctx)
+{
+    call->fn = fn;
+    call->ctx = ctx;
+    call_set_url(call, key.ns, key.name, subresource);
+    call_set_manager(call, options);
+    call_set_body(call, type, body);
+    return call_start(call);
+}
+
 KubeCall *kube_api_create(KubeApi *api, const KubeKind *kind, Str ns, Str body,
                           const KubeCallOptions *options, KubeCallFn fn, void *ctx)
 {
-    KubeCall *call = call_new(api, kind, KUBE_POST, options);
-
-    call->fn = fn;
-    call->ctx = ctx;
-    call_set_url(call, ns, STR_NULL, NULL);
-    call_set_manager(call, options);
-    call_set_body(call, "application/json", body);
-    return call_start(call);
+    return call_write(call_new(api, kind, KUBE_POST, options), (KubeKey){ns, STR_NULL}, NULL,
+                      "application/json", body, options, fn, ctx);
 }
 
 KubeCall *kube_api_patch(KubeApi *api, const KubeKind *kind, KubeKey key, const char *subresource,
                          Str patch, const KubeCallOptions *options, KubeCallFn fn, void *ctx)
 {
-    KubeCall *call = call_new(api, kind, KUBE_PATCH, options);
-
-    call->fn = fn;
-    call->ctx = ctx;
-    call_set_url(call, key.ns, key.name, subresource);
-    call_set_manager(call, options);
-    call_set_body(call, "application/merge-patch+json", patch);
-    return call_start(call);
+    return call_write(call_new(api, kind, KUBE_PATCH, options), key, subresource,
+                      "application/merge-patch+json", patch, options, fn, ctx);
 }
 
 KubeCall *kube_api_replace(KubeApi *api, const KubeKind *kind, KubeKey key, const char *subresource,
                            Str body, const KubeCallOptions *options, KubeCallFn fn, void *ctx)
 {
-    KubeCall *call = call_new(api, kind, KUBE_PUT, options);
-
-    call->fn = fn;
-    call->ctx = ctx;
-    call_set_url(call, key.ns, key.name, subresource);
-    call_set_manager(call, options);
-    call_set_body(call, "application/json", body);
-    return call_start(call);
+    return call_write(call_new(api, kind, KUBE_PUT, options), key, subresource, "application/json",
+                      body, options, fn, ctx);
 }
 
 static void delete_body(const KubeDeleteOptions *del, StrBuf *out)
