@@ -9,17 +9,16 @@
 #include <string.h>
 
 #include "router/exchange.h"
-#include "router/front.h"
 #include "router/rewrite.h"
 
 /* Builds what the sandbox gets to see and takes the raw head out of the client's buffer. */
 static int build_head(Exchange *x)
 {
     Worker *worker = x->worker;
-    Front *front = x->front;
+    Client *client = x->client;
     RewriteRequest options = {
-        .host = str_from(x->host), .peer = str_from(front->peer), .upgrade = x->upgrade};
-    Str raw = str_take(buf_str(&front->in), x->head_len);
+        .host = str_from(x->host), .peer = str_from(client->peer), .upgrade = x->upgrade};
+    Str raw = str_take(buf_str(&client->in), x->head_len);
     int r;
 
     if (!x->head_hot) { /* others have used the worker's head meanwhile: read ours again */
@@ -36,8 +35,8 @@ static int build_head(Exchange *x)
         if (worker->scratch.cap > BUF_SIZE) {
             buf_release(&worker->bufs, &worker->scratch);
         }
-        buf_consume(&front->in, x->head_len);
-        buf_trim(&worker->bufs, &front->in);
+        buf_consume(&client->in, x->head_len);
+        buf_trim(&worker->bufs, &client->in);
         x->head_raw = false;
     }
     return r;
@@ -68,7 +67,7 @@ static void on_dns(void *ctx, int error, const Address *address)
     if (error == 0) {
         x->target = *address;
     }
-    front_step(x->front);
+    client_step(x->client);
 }
 
 static void resolve_dns(Exchange *x)

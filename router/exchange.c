@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/timefmt.h"
 #include "http/status.h"
-#include "router/front.h"
 
 uint64_t exchange_now(const Exchange *x)
 {
@@ -30,8 +29,6 @@ static size_t copy_log(Str from, char *to, size_t max)
 
 static void reply_bytes(Exchange *x, int status, Str body)
 {
-    BufPool *bufs = &x->worker->bufs;
-    Buf *out = &x->front->out;
     char head[256];
     int n = snprintf(
         head, sizeof(head),
@@ -41,11 +38,9 @@ static void reply_bytes(Exchange *x, int status, Str body)
         : x->minor0 ? "Connection: keep-alive\r\n"
                     : "");
 
-    buf_append(bufs, out, (Str){head, (size_t)n});
-    if (x->method != HTTP_METHOD_HEAD) {
-        buf_append(bufs, out, body);
-        x->bytes_out = body.len;
-    }
+    body = x->method == HTTP_METHOD_HEAD ? STR("") : body;
+    x->client->ops->own(x->client, (Str){head, (size_t)n}, body);
+    x->bytes_out = body.len;
 }
 
 static void reply_json(Exchange *x, int status, Str body)
@@ -55,7 +50,7 @@ static void reply_json(Exchange *x, int status, Str body)
     exchange_leave_waiters(x);
     exchange_drop_back(x);
     if (x->head_raw) {
-        buf_consume(&x->front->in, x->head_len);
+        buf_consume(&x->client->in, x->head_len);
         x->head_raw = false;
     }
     x->close |= !x->req.done && (x->expect || !skip);
@@ -145,13 +140,23 @@ static void admit(Exchange *x, const HttpHead *head)
     x->resolve_ns = x->start_ns + shared->limits.resolve_ns;
 }
 
-Exchange *exchange_new(Front *front, size_t head_len)
+/* Plain payload comes without framing: where it ends is said by Content-Length, or by the client.
+ */
+static void init_request_body(Exchange *x, const HttpHead *head)
+{
+    bool chunked = head->body == HTTP_BODY_CHUNKED;
+    HttpBody in = chunked && !x->client->framed ? HTTP_BODY_EOF : head->body;
+
+    body_init(&x->req, in, head->content_length, chunked, x->worker->shared->limits.body_max);
+}
+
+Exchange *exchange_new(Client *client, size_t head_len)
 {
     Exchange *x = xcalloc(1, sizeof(*x));
-    Worker *worker = front->worker;
+    Worker *worker = client->worker;
     const HttpHead *head = &worker->head;
 
-    x->front = front;
+    x->client = client;
     x->worker = worker;
     x->source = "";
     x->start_ns = x->sent_ns = x->progress_ns = loop_now(worker->loop);
@@ -167,13 +172,12 @@ Exchange *exchange_new(Front *front, size_t head_len)
 
     x->agent_len = agent.ptr ? (uint8_t)copy_log(agent, x->agent_log, sizeof(x->agent_log)) : 0;
     x->minor0 = head->minor == 0;
-    x->close = !head->keep_alive;
+    x->close = !head->keep_alive || !client->framed; /* nothing follows on a stream */
     x->expect = head->expect_continue;
     x->upgrade = head->upgrade && head->body == HTTP_BODY_NONE;
     x->head_len = head_len;
     x->head_raw = x->head_hot = true;
-    body_init(&x->req, head->body, head->content_length, head->body == HTTP_BODY_CHUNKED,
-              worker->shared->limits.body_max);
+    init_request_body(x, head);
     admit(x, head);
     return x;
 }
@@ -207,7 +211,7 @@ void exchange_free(Exchange *x)
         .path = {x->path_log, x->path_len},
         .status = x->replied ? x->status : EXCHANGE_CLIENT_ABORT,
         .duration_ns = exchange_now(x) - x->start_ns,
-        .client_ip = str_from(x->front->peer),
+        .client_ip = str_from(x->client->peer),
         .sandbox_id = x->routed ? routing_id(&x->routing) : STR(""),
         .sandbox_namespace = x->routed ? routing_ns(&x->routing) : STR(""),
         .known = x->known,
@@ -294,17 +298,17 @@ bool exchange_ends_with_client(const Exchange *x)
  */
 static ExchangeOutcome flush(Exchange *x)
 {
-    Front *front = x->front;
+    Client *client = x->client;
 
-    if (!front_flush(front)) {
+    if (!client_flush(client)) {
         return EXCHANGE_ABORT;
     }
     if (!x->req.done && !x->close) {
         x->req.discard = true;
-        x->close |= body_move(&x->req, &x->worker->bufs, &front->in, &front->out) < 0;
-        x->close |= x->req.total > EXCHANGE_SKIP_MAX || front->eof;
+        x->close |= body_move(&x->req, &x->worker->bufs, &client->in, &client->out) < 0;
+        x->close |= x->req.total > EXCHANGE_SKIP_MAX || client->eof;
     }
-    if (buf_len(&front->out) > 0 || (!x->req.done && !x->close)) {
+    if (buf_len(&client->out) > 0 || (!x->req.done && !x->close)) {
         return EXCHANGE_PENDING;
     }
     return x->close || x->worker->draining ? EXCHANGE_CLOSE : EXCHANGE_DONE;
@@ -345,7 +349,7 @@ ExchangeOutcome exchange_run(Exchange *x)
 {
     ExchangeOutcome outcome;
 
-    if (x->front->eof && exchange_ends_with_client(x)) {
+    if (x->client->eof && exchange_ends_with_client(x)) {
         return EXCHANGE_ABORT;
     }
     outcome = run_states(x);
@@ -370,5 +374,5 @@ void exchange_back_event(Back *back)
 {
     Exchange *x = back->exchange;
 
-    front_step(x->front);
+    client_step(x->client);
 }

@@ -9,6 +9,7 @@
  * connection it was sent on was a reused one that gave not a single byte back.
  */
 #include "router/body.h"
+#include "router/client.h"
 #include "router/routing.h"
 #include "router/worker.h"
 
@@ -18,9 +19,6 @@
 #define EXCHANGE_INTERIM_MAX 16        /* 1xx heads of one reply */
 #define EXCHANGE_SKIP_MAX (256 * 1024) /* unread request body read to keep a connection */
 #define EXCHANGE_CLIENT_ABORT 499      /* status in log and metrics */
-
-typedef struct Front Front;
-typedef struct Exchange Exchange;
 
 typedef enum ExchangeOutcome {
     EXCHANGE_PENDING,
@@ -38,7 +36,7 @@ typedef enum ExchangeState {
 } ExchangeState;
 
 struct Exchange {
-    Front *front;
+    Client *client;
     Worker *worker;
     Back *back;
     ExchangeState state;
@@ -47,22 +45,22 @@ struct Exchange {
     bool known;  /* its namespace is one of the table's */
     bool healthz;
     HttpMethod method;
-    bool minor0;                /* an HTTP/1.0 client */
-    bool upgrade;               /* the client asked for one */
-    bool expect;                /* it waits for 100 before it sends the body */
-    bool close;                 /* the client's connection ends with this exchange */
-    bool head_raw;              /* the request's head still lies in front->in */
-    bool head_hot;              /* ... and worker->head still describes it */
-    bool back_keep;             /* the reply says the sandbox's connection may live on */
-    bool replied;               /* a final status went to the client */
-    bool res_open;              /* the body of the reply is being relayed */
-    bool req_dead;              /* the sandbox takes no more of the request */
-    bool restarted;             /* once already, after a stale connection */
-    bool front_shut, back_shut; /* tunnel: FIN passed on */
+    bool minor0;                 /* an HTTP/1.0 client */
+    bool upgrade;                /* the client asked for one */
+    bool expect;                 /* it waits for 100 before it sends the body */
+    bool close;                  /* the client's connection ends with this exchange */
+    bool head_raw;               /* the request's head still lies in client->in */
+    bool head_hot;               /* ... and worker->head still describes it */
+    bool back_keep;              /* the reply says the sandbox's connection may live on */
+    bool replied;                /* a final status went to the client */
+    bool res_open;               /* the body of the reply is being relayed */
+    bool req_dead;               /* the sandbox takes no more of the request */
+    bool restarted;              /* once already, after a stale connection */
+    bool client_shut, back_shut; /* tunnel: FIN passed on */
     int interim;
     int status;
     const char *source;
-    size_t head_len; /* of the raw head in front->in */
+    size_t head_len; /* of the raw head in client->in */
     Buf head;        /* what the sandbox gets to see, kept until nothing can be sent again */
     size_t head_sent;
     Buf unsent; /* body bytes on their way from a stale connection to a fresh one */
@@ -92,8 +90,8 @@ struct Exchange {
     char agent_log[EXCHANGE_AGENT_LOG_MAX];
 };
 
-/* The head in worker->head was parsed from the first head_len bytes of front->in. */
-Exchange *exchange_new(Front *front, size_t head_len);
+/* The head in worker->head was parsed from the first head_len bytes of client->in. */
+Exchange *exchange_new(Client *client, size_t head_len);
 /* Logs, counts, closes what is open. */
 void exchange_free(Exchange *x);
 ExchangeOutcome exchange_run(Exchange *x);

@@ -17,13 +17,13 @@ static void front_destroy(Front *front)
 {
     Worker *worker = front->worker;
 
-    if (front->exchange) {
-        exchange_free(TAKE(front->exchange));
+    if (front->client.exchange) {
+        exchange_free(TAKE(front->client.exchange));
     }
     loop_timer_disarm(&front->timer);
     http_stream_close(&front->stream);
-    buf_release(&worker->bufs, &front->in);
-    buf_release(&worker->bufs, &front->out);
+    buf_release(&worker->bufs, &front->client.in);
+    buf_release(&worker->bufs, &front->client.out);
     list_remove(&front->node);
     worker->n_fronts--;
     free(front);
@@ -31,16 +31,17 @@ static void front_destroy(Front *front)
 
 bool front_is_idle(const Front *front)
 {
-    return !front->exchange && buf_len(&front->in) == 0 && buf_len(&front->out) == 0;
+    return !front->client.exchange && buf_len(&front->client.in) == 0 &&
+           buf_len(&front->client.out) == 0;
 }
 
 /* ---- bytes ---- */
 
 static bool front_has_room(const Front *front)
 {
-    size_t len = buf_len(&front->in);
+    size_t len = buf_len(&front->client.in);
 
-    if (front->exchange || front->lingering) {
+    if (front->client.exchange || front->lingering) {
         return len < BUF_SIZE;
     }
     return len < HTTP_HEAD_MAX + BUF_SIZE;
@@ -50,30 +51,34 @@ static void front_read(Front *front)
 {
     ssize_t n;
 
-    if (front->eof || !front_has_room(front)) {
+    if (front->client.eof || !front_has_room(front)) {
         return;
     }
-    if (buf_reserve(&front->worker->bufs, &front->in, front->exchange ? 1 : FRONT_ROOM_MIN) < 0) {
+    if (buf_reserve(&front->worker->bufs, &front->client.in,
+                    front->client.exchange ? 1 : FRONT_ROOM_MIN) < 0) {
         front->dead = true;
         return;
     }
-    if (!front->exchange && !front->lingering && buf_len(&front->in) == 0) {
+    if (!front->client.exchange && !front->lingering && buf_len(&front->client.in) == 0) {
         front->since_ns = front_now(front);
     }
-    n = http_stream_read(&front->stream, buf_tail(&front->in), front->in.cap - front->in.end);
+    n = http_stream_read(&front->stream, buf_tail(&front->client.in),
+                         front->client.in.cap - front->client.in.end);
     if (n > 0) {
-        buf_added(&front->in, (size_t)n);
+        buf_added(&front->client.in, (size_t)n);
     } else if (n == 0) {
-        front->eof = true;
+        front->client.eof = true;
     } else if (n != -EAGAIN) {
         front->dead = true;
     }
 }
 
-bool front_flush(Front *front)
+static bool front_flush(Client *client)
 {
-    while (buf_len(&front->out) > 0) {
-        Str bytes = buf_str(&front->out);
+    Front *front = container_of(client, Front, client);
+
+    while (buf_len(&front->client.out) > 0) {
+        Str bytes = buf_str(&front->client.out);
         struct iovec iov = {(void *)(uintptr_t)bytes.ptr, bytes.len};
         ssize_t n = http_stream_write(&front->stream, &iov, 1);
 
@@ -83,14 +88,14 @@ bool front_flush(Front *front)
         if (n < 0) {
             return false;
         }
-        buf_consume(&front->out, (size_t)n);
-        if (front->exchange) {
-            front->exchange->progress_ns = front_now(front);
+        buf_consume(&front->client.out, (size_t)n);
+        if (front->client.exchange) {
+            front->client.exchange->progress_ns = front_now(front);
         } else {
             front->since_ns = front_now(front);
         }
     }
-    buf_trim(&front->worker->bufs, &front->out);
+    buf_trim(&front->worker->bufs, &front->client.out);
     return true;
 }
 
@@ -104,21 +109,21 @@ static void front_refuse(Front *front, int status, const char *detail)
     http_head_init(head);
     head->method = STR("-");
     head->path = STR("-");
-    front->exchange = exchange_new(front, 0);
-    front->exchange->close = true;
-    exchange_reply(front->exchange, status, detail);
+    front->client.exchange = exchange_new(&front->client, 0);
+    front->client.exchange->close = true;
+    exchange_reply(front->client.exchange, status, detail);
 }
 
 /* True: something moved. */
 static bool front_next_head(Front *front)
 {
     HttpHead *head = &front->worker->head;
-    Str bytes = buf_str(&front->in);
+    Str bytes = buf_str(&front->client.in);
     int n;
 
     if (bytes.len == 0) {
-        buf_trim(&front->worker->bufs, &front->in);
-        front->dead |= front->eof;
+        buf_trim(&front->worker->bufs, &front->client.in);
+        front->dead |= front->client.eof;
         return false;
     }
     http_head_init(head);
@@ -128,11 +133,11 @@ static bool front_next_head(Front *front)
         return true;
     }
     if (n == 0) {
-        front->dead |= front->eof;
+        front->dead |= front->client.eof;
         return false;
     }
     front->fresh = false;
-    front->exchange = exchange_new(front, (size_t)n);
+    front->client.exchange = exchange_new(&front->client, (size_t)n);
     return true;
 }
 
@@ -140,21 +145,21 @@ static void front_linger(Front *front)
 {
     front->lingering = true;
     front->since_ns = front_now(front);
-    buf_release(&front->worker->bufs, &front->in);
+    buf_release(&front->worker->bufs, &front->client.in);
     http_stream_shutdown(&front->stream);
 }
 
 static void front_exchange_over(Front *front, ExchangeOutcome outcome)
 {
-    Exchange *x = TAKE(front->exchange);
-    bool unread = !x->req.done || buf_len(&front->in) > 0;
+    Exchange *x = TAKE(front->client.exchange);
+    bool unread = !x->req.done || buf_len(&front->client.in) > 0;
 
     exchange_free(x);
     front->since_ns = front_now(front);
-    if (outcome == EXCHANGE_ABORT || (front->eof && buf_len(&front->in) == 0)) {
+    if (outcome == EXCHANGE_ABORT || (front->client.eof && buf_len(&front->client.in) == 0)) {
         front->dead = true;
-    } else if (outcome == EXCHANGE_CLOSE || front->eof) {
-        if (unread && !front->eof) {
+    } else if (outcome == EXCHANGE_CLOSE || front->client.eof) {
+        if (unread && !front->client.eof) {
             front_linger(front); /* closing over unread bytes would reset what was just sent */
         } else {
             front->dead = true;
@@ -165,14 +170,14 @@ static void front_exchange_over(Front *front, ExchangeOutcome outcome)
 static bool front_advance(Front *front)
 {
     if (front->lingering) {
-        buf_release(&front->worker->bufs, &front->in);
-        front->dead |= front->eof;
+        buf_release(&front->worker->bufs, &front->client.in);
+        front->dead |= front->client.eof;
         return false;
     }
-    if (!front->exchange) {
+    if (!front->client.exchange) {
         return front_next_head(front);
     }
-    ExchangeOutcome outcome = exchange_run(front->exchange);
+    ExchangeOutcome outcome = exchange_run(front->client.exchange);
 
     if (outcome == EXCHANGE_PENDING) {
         return false;
@@ -185,13 +190,13 @@ static bool front_advance(Front *front)
 
 static uint64_t front_deadline(const Front *front)
 {
-    if (front->exchange) {
-        return exchange_deadline(front->exchange);
+    if (front->client.exchange) {
+        return exchange_deadline(front->client.exchange);
     }
     if (front->lingering) {
         return front->since_ns + FRONT_LINGER_NS;
     }
-    if (buf_len(&front->in) > 0 || front->fresh) {
+    if (buf_len(&front->client.in) > 0 || front->fresh) {
         return front->since_ns + FRONT_HEAD_NS;
     }
     return front->since_ns + FRONT_IDLE_NS;
@@ -218,8 +223,8 @@ static void front_timeout(LoopTimer *timer)
 {
     Front *front = container_of(timer, Front, timer);
 
-    if (!front->exchange && front_now(front) >= front_deadline(front)) {
-        if (buf_len(&front->in) > 0 && !front->lingering) {
+    if (!front->client.exchange && front_now(front) >= front_deadline(front)) {
+        if (buf_len(&front->client.in) > 0 && !front->lingering) {
             front_refuse(front, 408, "The request head did not arrive in time.");
         } else {
             front->dead = true;
@@ -232,11 +237,12 @@ static void front_timeout(LoopTimer *timer)
 
 static void front_watch(Front *front)
 {
-    uint32_t events = buf_len(&front->out) > 0 ? EPOLLOUT : 0;
+    uint32_t events = buf_len(&front->client.out) > 0 ? EPOLLOUT : 0;
 
-    if (!front->eof && front_has_room(front)) {
+    if (!front->client.eof && front_has_room(front)) {
         events |= EPOLLIN;
-    } else if (!front->eof && front->exchange && exchange_ends_with_client(front->exchange)) {
+    } else if (!front->client.eof && front->client.exchange &&
+               exchange_ends_with_client(front->client.exchange)) {
         events |= EPOLLRDHUP;
     }
     if (http_stream_watch(&front->stream, events) < 0) {
@@ -253,8 +259,8 @@ void front_step(Front *front)
         front->dead = !front->fresh || !loop_io_is_added(&front->worker->acceptor.io);
     }
     if (!front->dead) {
-        if (front->exchange) {
-            exchange_watch(front->exchange);
+        if (front->client.exchange) {
+            exchange_watch(front->client.exchange);
         }
         front_watch(front);
         front_schedule(front);
@@ -276,17 +282,50 @@ static void front_ready(HttpStream *stream, uint32_t events)
     if (events & EPOLLIN) {
         front_read(front);
     } else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-        front->eof = true;
+        front->client.eof = true;
         front->dead |= (events & (EPOLLHUP | EPOLLERR)) != 0;
     }
     front_step(front);
 }
+
+/* ---- what an exchange asks of its client ---- */
+
+static void step(Client *client)
+{
+    front_step(container_of(client, Front, client));
+}
+
+static int queue_head(Client *client, const HttpHead *head, const RewriteResponse *options)
+{
+    return rewrite_response(head, options, &client->worker->bufs, &client->out);
+}
+
+static void queue_own(Client *client, Str head, Str body)
+{
+    buf_append(&client->worker->bufs, &client->out, head);
+    buf_append(&client->worker->bufs, &client->out, body);
+}
+
+static void shut(Client *client)
+{
+    http_stream_shutdown(&container_of(client, Front, client)->stream);
+}
+
+static const ClientOps front_ops = {
+    .step = step,
+    .flush = front_flush,
+    .head = queue_head,
+    .own = queue_own,
+    .shutdown = shut,
+};
 
 void front_accept(Worker *worker, int fd, const char *peer)
 {
     Front *front = xcalloc(1, sizeof(*front));
 
     front->worker = worker;
+    front->client =
+        (Client){.ops = &front_ops, .worker = worker, .peer = front->peer, .framed = true};
     front->fresh = true;
     front->since_ns = loop_now(worker->loop);
     memcpy(front->peer, peer, strlen(peer) + 1);

@@ -14,27 +14,22 @@
 #define FRONT_LINGER_NS (2 * NS_PER_S)
 #define FRONT_ROOM_MIN 2048 /* a head buffer grows when less is free */
 
-struct Front {
+typedef struct Front {
+    Client client; /* of HTTP/1.1; its buffers are those of the connection */
     HttpStream stream;
     Worker *worker;
     ListNode node;
     LoopTimer timer;
     uint64_t timer_ns; /* what it is armed for: it may be early, never late */
     uint64_t since_ns; /* idle or head or linger began */
-    Buf in;
-    Buf out;
-    Exchange *exchange;
-    bool fresh; /* no request yet */
-    bool eof;
-    bool dead;    /* to be destroyed by front_step() */
-    bool closing; /* after what is queued is sent */
+    bool fresh;        /* no request yet */
+    bool dead;         /* to be destroyed by front_step() */
+    bool closing;      /* after what is queued is sent */
     bool lingering;
     char peer[INET6_ADDRSTRLEN];
-};
+} Front;
 
 void front_accept(Worker *worker, int fd, const char *peer);
 void front_step(Front *front);
 void front_kill(Front *front); /* ends it now, whatever it does */
 bool front_is_idle(const Front *front);
-/* Sends what is queued. False: the client is gone. */
-bool front_flush(Front *front);

@@ -8,7 +8,6 @@
 #include <sys/uio.h>
 
 #include "router/exchange.h"
-#include "router/front.h"
 #include "router/rewrite.h"
 
 /* ---- towards the sandbox ---- */
@@ -80,7 +79,7 @@ static ExchangeOutcome refuse_body(Exchange *x, int error)
 static int start_tunnel(Exchange *x, const HttpHead *head, size_t n)
 {
     RewriteResponse options = {.upgrade = true};
-    int r = rewrite_response(head, &options, &x->worker->bufs, &x->front->out);
+    int r = x->client->ops->head(x->client, head, &options);
 
     if (r < 0) {
         return r;
@@ -107,7 +106,7 @@ static int pass_interim(Exchange *x, const HttpHead *head, size_t n)
         return -EBADMSG;
     }
     if (!x->minor0) { /* HTTP/1.0 does not know them */
-        r = rewrite_response(head, &options, &x->worker->bufs, &x->front->out);
+        r = x->client->ops->head(x->client, head, &options);
     }
     x->expect &= head->status != 100;
     buf_consume(&x->back->in, n);
@@ -117,14 +116,14 @@ static int pass_interim(Exchange *x, const HttpHead *head, size_t n)
 static int start_reply(Exchange *x, const HttpHead *head, size_t n)
 {
     bool unsized = head->body == HTTP_BODY_CHUNKED || head->body == HTTP_BODY_EOF;
-    bool chunked = unsized && !x->minor0;
+    bool chunked = unsized && !x->minor0 && x->client->framed;
     RewriteResponse options = {.chunked = chunked};
     int r;
 
     x->close |= (unsized && !chunked) || (!x->req.done && x->expect) || x->worker->draining;
     options.close = x->close;
     options.keep_alive = x->minor0 && !x->close;
-    r = rewrite_response(head, &options, &x->worker->bufs, &x->front->out);
+    r = x->client->ops->head(x->client, head, &options);
     if (r < 0) {
         return r;
     }
@@ -147,7 +146,7 @@ static bool reply_head(Exchange *x)
     HttpHead *head = &x->worker->head;
     Back *back = x->back;
     Str bytes = buf_str(&back->in);
-    size_t queued = buf_len(&x->front->out);
+    size_t queued = buf_len(&x->client->out);
     int n = 0, r;
 
     x->head_hot = false;
@@ -172,7 +171,7 @@ static bool reply_head(Exchange *x)
         r = start_reply(x, head, (size_t)n);
     }
     if (r < 0) {
-        buf_truncate(&x->front->out, queued); /* half a head may be there */
+        buf_truncate(&x->client->out, queued); /* half a head may be there */
         exchange_bad_gateway(x, "other");
     }
     return true;
@@ -200,26 +199,26 @@ static void reply_done(Exchange *x)
 
 static bool relay_request(Exchange *x, ExchangeOutcome *ret_outcome)
 {
-    size_t before = buf_len(&x->front->in);
+    size_t before = buf_len(&x->client->in);
     bool was_done = x->req.done;
-    int r = body_move(&x->req, &x->worker->bufs, &x->front->in, &x->back->out);
+    int r = body_move(&x->req, &x->worker->bufs, &x->client->in, &x->back->out);
 
     if (r < 0) {
         *ret_outcome = refuse_body(x, r);
         return false;
     }
-    bool moved = before != buf_len(&x->front->in) || was_done != x->req.done;
+    bool moved = before != buf_len(&x->client->in) || was_done != x->req.done;
 
     if (moved) {
         x->progress_ns = exchange_now(x);
-        buf_trim(&x->worker->bufs, &x->front->in);
+        buf_trim(&x->worker->bufs, &x->client->in);
     }
     return exchange_flush_back(x) || moved;
 }
 
 static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
 {
-    size_t before = buf_len(&x->back->in) + buf_len(&x->front->out);
+    size_t before = buf_len(&x->back->in) + buf_len(&x->client->out);
     int r;
 
     if (!x->res_open) {
@@ -227,13 +226,12 @@ static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
             return x->state == EXCHANGE_RELAY;
         }
     } else {
-        r = body_move(&x->res, &x->worker->bufs, &x->back->in, &x->front->out);
+        r = body_move(&x->res, &x->worker->bufs, &x->back->in, &x->client->out);
         if (r == BODY_MORE && (x->back->eof || x->back->error)) {
-            r = x->back->error ? -EPIPE : body_end(&x->res, &x->worker->bufs, &x->front->out);
+            r = x->back->error ? -EPIPE : body_end(&x->res, &x->worker->bufs, &x->client->out);
         }
         if (r < 0) {
-            front_flush(
-                x->front); /* what came is the client's, the cut tells it that more was due */
+            client_flush(x->client); /* what came is the client's, the cut says more was due */
             *ret_outcome = EXCHANGE_ABORT;
             return false;
         }
@@ -243,11 +241,11 @@ static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
         }
         buf_trim(&x->worker->bufs, &x->back->in);
     }
-    if (!front_flush(x->front)) {
+    if (!client_flush(x->client)) {
         *ret_outcome = EXCHANGE_ABORT;
         return false;
     }
-    return before != buf_len(&x->back->in) + buf_len(&x->front->out);
+    return before != buf_len(&x->back->in) + buf_len(&x->client->out);
 }
 
 ExchangeOutcome exchange_relay(Exchange *x)

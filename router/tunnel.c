@@ -7,21 +7,20 @@
 #include <errno.h>
 
 #include "router/exchange.h"
-#include "router/front.h"
 
 /* Client to sandbox. False: the sandbox is gone. */
 static bool pump_up(Exchange *x, bool *ret_moved)
 {
-    Front *front = x->front;
-    size_t before = buf_len(&front->in);
+    Client *client = x->client;
+    size_t before = buf_len(&client->in);
 
-    body_move(&x->req, &x->worker->bufs, &front->in, &x->back->out);
-    *ret_moved |= before != buf_len(&front->in);
-    buf_trim(&x->worker->bufs, &front->in);
+    body_move(&x->req, &x->worker->bufs, &client->in, &x->back->out);
+    *ret_moved |= before != buf_len(&client->in);
+    buf_trim(&x->worker->bufs, &client->in);
     if (buf_len(&x->back->out) > 0) {
         *ret_moved |= exchange_flush_back(x);
     }
-    if (front->eof && !x->back_shut && buf_len(&front->in) == 0 && buf_len(&x->back->out) == 0) {
+    if (client->eof && !x->back_shut && buf_len(&client->in) == 0 && buf_len(&x->back->out) == 0) {
         x->back_shut = true;
         http_stream_shutdown(&x->back->stream);
     }
@@ -31,18 +30,19 @@ static bool pump_up(Exchange *x, bool *ret_moved)
 /* Sandbox to client. False: the client is gone. */
 static bool pump_down(Exchange *x, bool *ret_moved)
 {
-    Front *front = x->front;
-    size_t before = buf_len(&x->back->in) + buf_len(&front->out);
+    Client *client = x->client;
+    size_t before = buf_len(&x->back->in) + buf_len(&client->out);
 
-    body_move(&x->res, &x->worker->bufs, &x->back->in, &front->out);
+    body_move(&x->res, &x->worker->bufs, &x->back->in, &client->out);
     buf_trim(&x->worker->bufs, &x->back->in);
-    if (!front_flush(front)) {
+    if (!client_flush(client)) {
         return false;
     }
-    *ret_moved |= before != buf_len(&x->back->in) + buf_len(&front->out);
-    if (x->back->eof && !x->front_shut && buf_len(&x->back->in) == 0 && buf_len(&front->out) == 0) {
-        x->front_shut = true;
-        http_stream_shutdown(&front->stream);
+    *ret_moved |= before != buf_len(&x->back->in) + buf_len(&client->out);
+    if (x->back->eof && !x->client_shut && buf_len(&x->back->in) == 0 &&
+        buf_len(&client->out) == 0) {
+        x->client_shut = true;
+        client->ops->shutdown(client);
     }
     return true;
 }
@@ -60,5 +60,5 @@ ExchangeOutcome exchange_tunnel(Exchange *x)
     if (x->back->error && buf_len(&x->back->in) == 0) {
         return EXCHANGE_ABORT;
     }
-    return x->front_shut && x->back_shut ? EXCHANGE_CLOSE : EXCHANGE_PENDING;
+    return x->client_shut && x->back_shut ? EXCHANGE_CLOSE : EXCHANGE_PENDING;
 }

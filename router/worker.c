@@ -42,7 +42,7 @@ static void take_table(Worker *worker)
         Exchange *x = list_entry(node, Exchange, waiter);
 
         if (table && route_table_find(table, routing_ns(&x->routing), routing_id(&x->routing))) {
-            front_step(x->front);
+            client_step(x->client);
         }
     }
 }
