@@ -29,15 +29,15 @@ static Logger *new_logger(const RouterOptions *options, const char *name)
 static void fill_shared(App *app)
 {
     const RouterOptions *options = app->options;
+    Tuning tuning;
+    uint64_t seed;
 
+    tuning_from_options(options, &tuning);
+    tuning_board_put(&app->tuning, &tuning);
+    rng_os_fill(&seed, sizeof(seed));
     app->shared = (RouterShared){
-        .limits = {.response_header_ns = (uint64_t)options->response_header_timeout_ns,
-                   .proxy_ns = (uint64_t)options->proxy_timeout_ns,
-                   .resolve_ns = (uint64_t)options->resolve_wait_ns,
-                   .body_max = (uint64_t)options->body_max,
-                   .dial_retries = options->max_retries,
-                   .retry_min_ns = (uint64_t)options->retry_initial_ns,
-                   .retry_max_ns = (uint64_t)options->retry_max_ns},
+        .tuning = &app->tuning,
+        .limits = limits_new((size_t)options->limits.table_size, seed),
         .authz = {.token = options->auth_token},
         .allow_loopback = options->allow_loopback,
         .trust_pod_ip = options->trust_pod_ip,
@@ -154,6 +154,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     observe_init(&app->observe, app->registry, app->access, default_format ? STDERR_FILENO : -1);
     metrics_process_register(app->registry);
     route_board_init(&app->board);
+    tuning_board_init(&app->tuning);
     loop_timer_init(&app->timer, lifecycle_on_timer);
     r = init_loop(app, reterr);
     if (r < 0) {
@@ -198,7 +199,9 @@ void app_free(App *app)
     if (loop_io_is_added(&app->signals.io)) {
         signals_deinit(&app->signals);
     }
+    limits_free(app->shared.limits);
     route_board_deinit(&app->board);
+    tuning_board_deinit(&app->tuning);
     loop_free(app->loop);
     metrics_free(app->registry);
     logger_free(app->access);

@@ -20,6 +20,7 @@ typedef struct App {
     Metrics *registry;
     Observe observe;
     RouteBoard board;
+    TuningBoard tuning;
     RouterShared shared;
     Probes probes;
     Signals signals;

@@ -167,7 +167,7 @@ void exchange_dial(Exchange *x)
 
 void exchange_dial_failed(Exchange *x, int error)
 {
-    const RouterLimits *limits = &x->worker->shared->limits;
+    const Tuning *limits = &x->worker->tuning;
     uint64_t delay = limits->retry_min_ns;
 
     exchange_drop_back(x);

@@ -96,7 +96,7 @@ static void reply_timeout(Exchange *x)
 
 static void choose_limit(Exchange *x)
 {
-    const RouterLimits *limits = &x->worker->shared->limits;
+    const Tuning *limits = &x->worker->tuning;
 
     x->limit_ns = limits->response_header_ns;
     x->limit_name = "--response-header-timeout";
@@ -132,12 +132,12 @@ static void admit(Exchange *x, const HttpHead *head)
         exchange_reply(x, 401, detail);
         return;
     }
-    if (shared->limits.body_max > 0 && head->content_length > shared->limits.body_max) {
+    if (x->worker->tuning.body_max > 0 && head->content_length > x->worker->tuning.body_max) {
         exchange_reply(x, 413, "Request body is too large.");
         return;
     }
     choose_limit(x);
-    x->resolve_ns = x->start_ns + shared->limits.resolve_ns;
+    x->resolve_ns = x->start_ns + x->worker->tuning.resolve_ns;
 }
 
 /* Plain payload comes without framing: where it ends is said by Content-Length, or by the client.
@@ -147,7 +147,7 @@ static void init_request_body(Exchange *x, const HttpHead *head)
     bool chunked = head->body == HTTP_BODY_CHUNKED;
     HttpBody in = chunked && !x->client->framed ? HTTP_BODY_EOF : head->body;
 
-    body_init(&x->req, in, head->content_length, chunked, x->worker->shared->limits.body_max);
+    body_init(&x->req, in, head->content_length, chunked, x->worker->tuning.body_max);
 }
 
 Exchange *exchange_new(Client *client, size_t head_len)
@@ -163,7 +163,7 @@ Exchange *exchange_new(Client *client, size_t head_len)
     x->method = head->method_id;
     x->method_len = (uint8_t)copy_log(head->method, x->method_log, sizeof(x->method_log));
     x->path_len = (uint16_t)copy_log(head->path, x->path_log, sizeof(x->path_log));
-    x->limit_ns = worker->shared->limits.proxy_ns;
+    x->limit_ns = worker->tuning.proxy_ns;
     atomic_fetch_add_explicit(&worker->shared->observe->inflight, 1, memory_order_relaxed);
     if (head_len == 0) {
         return x; /* there was no request: only a refusal follows */
@@ -248,11 +248,11 @@ uint64_t exchange_deadline(const Exchange *x)
         return step < answer ? step : answer;
     }
     case EXCHANGE_RELAY:
-        return x->replied ? x->progress_ns + x->worker->shared->limits.proxy_ns : answer;
+        return x->replied ? x->progress_ns + x->worker->tuning.proxy_ns : answer;
     case EXCHANGE_TUNNEL:
         return LOOP_NEVER;
     default:
-        return x->progress_ns + x->worker->shared->limits.proxy_ns;
+        return x->progress_ns + x->worker->tuning.proxy_ns;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/options_limits.h"
 #include "json/yaml.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
@@ -96,6 +97,7 @@ static const OptSpec specs[] = {
     FLAG("workers", OPT_INT, workers, "0", "threads; 0 = CPUs by affinity and cgroup quota"),
     FLAG("shutdown-delay", OPT_DURATION, shutdown_delay_ns, "1s",
          "serve on after SIGTERM while others learn that this router is going"),
+    OPTIONS_LIMIT_SPECS,
 };
 
 #define N_SPECS ARRAY_LEN(specs)
@@ -208,7 +210,7 @@ static bool is_truthy(const char *text)
     return false;
 }
 
-static void apply_python(RouterOptions *options, bool no_flags, const char *(*env)(const char *))
+static void apply_python(RouterOptions *options, bool no_flags, OptionsEnv env)
 {
     const char *token = env("ROUTER_AUTH_TOKEN");
     bool open = is_truthy(env("ALLOW_UNAUTHENTICATED_ROUTER"));
@@ -219,6 +221,7 @@ static void apply_python(RouterOptions *options, bool no_flags, const char *(*en
         if (no_flags) {
             options->trust_pod_ip = true;
             options->cache_enabled = false;
+            options_limits_profile(&options->limits, env);
         }
     }
 }
@@ -309,6 +312,7 @@ static int validate(RouterOptions *options, Err *reterr)
     int r = check_numbers(options, reterr);
 
     r = r < 0 ? r : check_level(options, reterr);
+    r = r < 0 ? r : options_limits_check(&options->limits, reterr);
     r = r < 0 ? r : check_authz(options, reterr);
     if (r < 0) {
         return r;
@@ -331,6 +335,11 @@ static int validate(RouterOptions *options, Err *reterr)
                        "--trust-pod-ip-header to go where clients and DNS say");
     }
     return 0;
+}
+
+static bool was_set(const OptsResult *given, const char *flag)
+{
+    return opts_was_set(specs, N_SPECS, given, flag);
 }
 
 static bool inert_was_set(const OptsResult *result)
@@ -366,6 +375,7 @@ int options_load(int argc, char **argv, const char *(*env)(const char *), Router
     if (!opts_was_set(specs, N_SPECS, &result, "proxy-timeout")) {
         apply_proxy_timeout(&options, env("PROXY_TIMEOUT_SECONDS"));
     }
+    options_limits_env(&options.limits, &result, was_set, env);
     if (options.config && options.config[0]) {
         r = apply_file(&options, &result, reterr);
     }

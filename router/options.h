@@ -23,7 +23,32 @@ typedef enum AuthzMode {
     AUTHZ_SCOPED_TOKEN,
 } AuthzMode;
 
+typedef struct LimitOptions {
+    int64_t client_connections; /* 0 = any number */
+    int64_t client_requests;
+    int64_t client_upgrades;
+    int64_t client_burst;
+    double client_rate;
+    int64_t sandbox_connections;
+    int64_t sandbox_requests;
+    int64_t sandbox_upgrades;
+    int64_t sandbox_burst;
+    double sandbox_rate;
+    int64_t table_size;
+    const char *trusted_proxies; /* "" = none */
+    int64_t head_max;
+    int64_t head_ns;
+    int64_t idle_ns;
+    int64_t lifetime_ns;
+    int64_t upgrade_idle_ns;
+    int64_t upgrade_lifetime_ns;
+    int64_t dial_ns;
+    int64_t dead_host_ns;
+    int64_t wake_ns;
+} LimitOptions;
+
 typedef struct RouterOptions {
+    LimitOptions limits;
     bool version;
     bool help;
     const char *http_bind_address;

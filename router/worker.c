@@ -74,6 +74,7 @@ static void on_wake(LoopWake *wake)
     int command = atomic_load(&worker->command);
 
     take_table(worker);
+    tuning_board_get(worker->shared->tuning, &worker->tuning);
     if (command >= WORKER_CLOSE_IDLE && !worker->draining) {
         close_idle(worker);
     }
@@ -163,6 +164,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
     if (r == 0) {
         worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;
         worker->table = route_board_get(shared->board);
+        tuning_board_get(shared->tuning, &worker->tuning);
         r = start_thread(worker);
     }
     if (r < 0) {

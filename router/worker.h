@@ -32,6 +32,7 @@ typedef struct Worker {
     LoopWake *done; /* of the main thread: signalled when drained */
 
     RouteTable *table; /* NULL until the first one is published */
+    Tuning tuning;     /* replaced in on_wake(), as the table is */
     List fronts;
     size_t n_fronts;
     List waiters; /* exchanges waiting for the table */
