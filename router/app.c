@@ -152,6 +152,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     app->access = options->access_log ? new_logger(options, "sandbox-router.access") : NULL;
     app->registry = metrics_new();
     observe_init(&app->observe, app->registry, app->access, default_format ? STDERR_FILENO : -1);
+    gauges_register(app->registry, app);
     metrics_process_register(app->registry);
     route_board_init(&app->board);
     tuning_board_init(&app->tuning);

@@ -12,7 +12,7 @@
 
 #define APP_SYNC_NS (60 * NS_PER_S) /* the first list of Pods may take this long */
 
-typedef struct App {
+struct App {
     const RouterOptions *options;
     Loop *loop;
     Logger *log;
@@ -40,7 +40,7 @@ typedef struct App {
     size_t n_workers;
     size_t n_started;
     uint64_t drain_end_ns;
-} App;
+};
 
 /* 0 or -errno with the reason; app_free() either way. */
 int app_init(App *app, const RouterOptions *options, Err *reterr);

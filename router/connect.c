@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/timefmt.h"
 #include "router/exchange.h"
+#include "router/fair.h"
 #include "router/rewrite.h"
 
 /* Builds what the sandbox gets to see and takes the raw head out of the client's buffer. */
@@ -45,6 +47,9 @@ static int build_head(Exchange *x)
 static void resolved(Exchange *x, const Address *address, const char *source)
 {
     exchange_leave_waiters(x);
+    if (!fair_enter_sandbox(x)) {
+        return;
+    }
     x->target = *address;
     x->target.port = x->routing.port;
     x->source = source;
@@ -70,6 +75,13 @@ static void on_dns(void *ctx, int error, const Address *address)
     client_step(x->client);
 }
 
+static const char *dns_trouble(const Exchange *x)
+{
+    return !x->dns_done              ? "the name is too long"
+           : x->dns_error == -EAGAIN ? "the name server did not answer"
+                                     : "there is no such name";
+}
+
 static void resolve_dns(Exchange *x)
 {
     char name[DNS_NAME_MAX + 1];
@@ -82,11 +94,11 @@ static void resolve_dns(Exchange *x)
         snprintf(x->host, sizeof(x->host), "%s:%u", name, x->routing.port);
         resolved(x, &address, "dns");
     } else if (x->dns_done || n < 0 || n > DNS_NAME_MAX) {
-        exchange_bad_gateway(x, "dial");
+        exchange_bad_gateway(x, "dial", dns_trouble(x));
     } else if (!x->query) {
         x->query = dns_query(x->worker->dns, str_from(name), on_dns, x);
         if (!x->query) {
-            exchange_bad_gateway(x, "dial");
+            exchange_bad_gateway(x, "dial", "too many names are being looked up");
         }
     }
 }
@@ -152,7 +164,7 @@ void exchange_dial(Exchange *x)
             x->back = upstreams_dial(upstreams, &x->target);
             x->back->out = x->unsent;
             x->unsent = (Buf){0};
-            x->dial_ns = now + UPSTREAM_DIAL_NS;
+            x->dial_ns = now + x->worker->tuning.dial_ns;
         }
         x->back->exchange = x;
         x->back->in_max = HTTP_HEAD_MAX + BUF_SIZE;
@@ -165,15 +177,36 @@ void exchange_dial(Exchange *x)
     }
 }
 
+/* Nobody answered: 504. Somebody said no: 502. */
+static void give_up(Exchange *x, int error)
+{
+    char duration[TIMEFMT_SIZE], detail[240];
+
+    if (error != -ETIMEDOUT) {
+        exchange_bad_gateway(x, "dial",
+                             error == -ECONNREFUSED ? "connection refused"
+                             : error == -EHOSTUNREACH || error == -ENETUNREACH ? "no route to host"
+                             : error == -ECONNRESET                            ? "connection reset"
+                                                                               : "cannot connect");
+        return;
+    }
+    timefmt_duration((int64_t)x->worker->tuning.dial_ns, duration);
+    observe_upstream_error(x->worker->shared->observe,
+                           x->known ? routing_ns(&x->routing) : STR("-"), "dial");
+    snprintf(detail, sizeof(detail),
+             "Timed out connecting to the backend sandbox: %s (--dial-timeout, %s, %d attempts)",
+             x->routing.id, duration, x->attempts + 1);
+    exchange_reply(x, 504, detail);
+}
+
 void exchange_dial_failed(Exchange *x, int error)
 {
     const Tuning *limits = &x->worker->tuning;
     uint64_t delay = limits->retry_min_ns;
 
     exchange_drop_back(x);
-    UNUSED(error);
     if (x->attempts >= limits->dial_retries) {
-        exchange_bad_gateway(x, "dial");
+        give_up(x, error);
         return;
     }
     for (int i = 0; i < x->attempts && delay < limits->retry_max_ns; i++) {

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/timefmt.h"
 #include "http/status.h"
+#include "router/fair.h"
 
 uint64_t exchange_now(const Exchange *x)
 {
@@ -29,11 +30,15 @@ static size_t copy_log(Str from, char *to, size_t max)
 
 static void reply_bytes(Exchange *x, int status, Str body)
 {
-    char head[256];
+    char head[256], later[40] = "";
+
+    if (x->retry_after_s > 0) {
+        snprintf(later, sizeof(later), "Retry-After: %u\r\n", x->retry_after_s);
+    }
     int n = snprintf(
         head, sizeof(head),
-        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s\r\n", status,
-        http_status_reason(status), body.len,
+        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s%s\r\n",
+        status, http_status_reason(status), body.len, later,
         x->close    ? "Connection: close\r\n"
         : x->minor0 ? "Connection: keep-alive\r\n"
                     : "");
@@ -70,14 +75,24 @@ void exchange_reply(Exchange *x, int status, const char *detail)
     reply_json(x, status, (Str){body, (size_t)n});
 }
 
-void exchange_bad_gateway(Exchange *x, const char *reason)
+void exchange_bad_gateway(Exchange *x, const char *reason, const char *why)
 {
-    char detail[160];
+    char detail[240];
 
     observe_upstream_error(x->worker->shared->observe,
                            x->known ? routing_ns(&x->routing) : STR("-"), reason);
-    snprintf(detail, sizeof(detail), "Could not connect to the backend sandbox: %s", x->routing.id);
+    snprintf(detail, sizeof(detail), "Could not connect to the backend sandbox: %s (%s)",
+             x->routing.id, why);
     exchange_reply(x, 502, detail);
+}
+
+void exchange_refuse_body(Exchange *x)
+{
+    char detail[120];
+
+    snprintf(detail, sizeof(detail), "Request body is too large (--max-request-body-bytes, %llu).",
+             (unsigned long long)x->worker->tuning.body_max);
+    exchange_reply(x, 413, detail);
 }
 
 static void reply_timeout(Exchange *x)
@@ -126,6 +141,9 @@ static void admit(Exchange *x, const HttpHead *head)
         return;
     }
     x->routed = true;
+    if (!fair_admit(x, head)) {
+        return;
+    }
     detail = authz_check(&shared->authz, head);
     observe_authz(shared->observe, !detail);
     if (detail) {
@@ -133,7 +151,7 @@ static void admit(Exchange *x, const HttpHead *head)
         return;
     }
     if (x->worker->tuning.body_max > 0 && head->content_length > x->worker->tuning.body_max) {
-        exchange_reply(x, 413, "Request body is too large.");
+        exchange_refuse_body(x);
         return;
     }
     choose_limit(x);
@@ -225,9 +243,12 @@ void exchange_free(Exchange *x)
         atomic_fetch_sub_explicit(&observe->upgrades, 1, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&observe->inflight, 1, memory_order_relaxed);
+    x->worker->bytes_in += x->req.total;
+    x->worker->bytes_out += request.bytes_out;
     access_request(&x->worker->access, &request);
     exchange_leave_waiters(x);
     exchange_drop_back(x);
+    fair_leave(x);
     buf_release(&x->worker->bufs, &x->head);
     buf_release(&x->worker->bufs, &x->unsent);
     free(x);

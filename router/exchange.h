@@ -81,6 +81,9 @@ struct Exchange {
     uint64_t limit_ns;    /* until response headers */
     const char *limit_name;
     ListNode waiter;
+    LimitHold client_hold;
+    LimitHold sandbox_hold;
+    uint32_t retry_after_s; /* of a reply of the router itself, 0 = do not say */
     uint64_t bytes_out;
     uint16_t path_len;
     uint8_t method_len;
@@ -103,6 +106,7 @@ void exchange_watch(Exchange *x);
 void exchange_back_event(Back *back); /* BackFn of the pool */
 /* A reply of the router itself. */
 void exchange_reply(Exchange *x, int status, const char *detail);
+void exchange_refuse_body(Exchange *x); /* 413 */
 
 /* ---- between exchange.c, connect.c and relay.c ---- */
 void exchange_resolve(Exchange *x); /* connect.c */
@@ -115,5 +119,5 @@ bool exchange_flush_back(Exchange *x);        /* true when bytes moved */
 void exchange_drop_back(Exchange *x);
 void exchange_leave_waiters(Exchange *x);
 uint64_t exchange_now(const Exchange *x);
-/* 502 with the text clients know. */
-void exchange_bad_gateway(Exchange *x, const char *reason);
+/* 502 with the text clients know and why; reason: label of the metric. */
+void exchange_bad_gateway(Exchange *x, const char *reason, const char *why);

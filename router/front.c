@@ -21,6 +21,7 @@ static void front_destroy(Front *front)
         exchange_free(TAKE(front->client.exchange));
     }
     loop_timer_disarm(&front->timer);
+    limits_leave(&front->hold);
     http_stream_close(&front->stream);
     buf_release(&worker->bufs, &front->client.in);
     buf_release(&worker->bufs, &front->client.out);
@@ -114,6 +115,14 @@ static void front_refuse(Front *front, int status, const char *detail)
     exchange_reply(front->client.exchange, status, detail);
 }
 
+/* Its requests are answered, then it ends: clients spread anew over workers and routers. */
+static bool front_is_old(const Front *front)
+{
+    uint64_t lifetime_ns = front->worker->tuning.lifetime_ns;
+
+    return lifetime_ns > 0 && front_now(front) - front->born_ns >= lifetime_ns;
+}
+
 /* True: something moved. */
 static bool front_next_head(Front *front)
 {
@@ -132,11 +141,16 @@ static bool front_next_head(Front *front)
         front_refuse(front, http_parse_status(n), head->error);
         return true;
     }
+    if ((n > 0 ? (size_t)n : bytes.len) > front->worker->tuning.head_max) {
+        front_refuse(front, 431, "The request head is too large (--max-request-header-bytes).");
+        return true;
+    }
     if (n == 0) {
         front->dead |= front->client.eof;
         return false;
     }
     front->fresh = false;
+    head->keep_alive &= !front_is_old(front);
     front->client.exchange = exchange_new(&front->client, (size_t)n);
     return true;
 }
@@ -197,9 +211,9 @@ static uint64_t front_deadline(const Front *front)
         return front->since_ns + FRONT_LINGER_NS;
     }
     if (buf_len(&front->client.in) > 0 || front->fresh) {
-        return front->since_ns + FRONT_HEAD_NS;
+        return front->since_ns + front->worker->tuning.head_ns;
     }
-    return front->since_ns + FRONT_IDLE_NS;
+    return front->since_ns + front->worker->tuning.idle_ns;
 }
 
 /*
@@ -319,7 +333,7 @@ static const ClientOps front_ops = {
     .shutdown = shut,
 };
 
-void front_accept(Worker *worker, int fd, const char *peer)
+void front_accept(Worker *worker, int fd, const char *peer, const LimitHold *hold)
 {
     Front *front = xcalloc(1, sizeof(*front));
 
@@ -327,7 +341,8 @@ void front_accept(Worker *worker, int fd, const char *peer)
     front->client =
         (Client){.ops = &front_ops, .worker = worker, .peer = front->peer, .framed = true};
     front->fresh = true;
-    front->since_ns = loop_now(worker->loop);
+    front->since_ns = front->born_ns = loop_now(worker->loop);
+    front->hold = *hold;
     memcpy(front->peer, peer, strlen(peer) + 1);
     loop_timer_init(&front->timer, front_timeout);
     http_stream_init_fd(&front->stream, worker->loop, fd, front_ready);

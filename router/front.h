@@ -9,8 +9,6 @@
 
 #include "router/exchange.h"
 
-#define FRONT_HEAD_NS (10 * NS_PER_S)
-#define FRONT_IDLE_NS (120 * NS_PER_S)
 #define FRONT_LINGER_NS (2 * NS_PER_S)
 #define FRONT_ROOM_MIN 2048 /* a head buffer grows when less is free */
 
@@ -22,14 +20,17 @@ typedef struct Front {
     LoopTimer timer;
     uint64_t timer_ns; /* what it is armed for: it may be early, never late */
     uint64_t since_ns; /* idle or head or linger began */
-    bool fresh;        /* no request yet */
-    bool dead;         /* to be destroyed by front_step() */
-    bool closing;      /* after what is queued is sent */
+    uint64_t born_ns;
+    LimitHold hold;
+    bool fresh;   /* no request yet */
+    bool dead;    /* to be destroyed by front_step() */
+    bool closing; /* after what is queued is sent */
     bool lingering;
     char peer[INET6_ADDRSTRLEN];
 } Front;
 
-void front_accept(Worker *worker, int fd, const char *peer);
+/* hold: what the connection counts as; the front gives it back. */
+void front_accept(Worker *worker, int fd, const char *peer, const LimitHold *hold);
 void front_step(Front *front);
 void front_kill(Front *front); /* ends it now, whatever it does */
 bool front_is_idle(const Front *front);

@@ -9,6 +9,7 @@ static const char *const ns_labels[] = {"sandbox_namespace", NULL};
 static const char *const error_labels[] = {"sandbox_namespace", "reason", NULL};
 static const char *const authz_labels[] = {"sandbox_namespace", "decision", NULL};
 static const char *const outcome_labels[] = {"outcome", NULL};
+static const char *const limited_labels[] = {"scope", "limit", NULL};
 static const char *const build_labels[] = {"git_version", "git_commit", "build_date", "go_version",
                                            "compiler",    "platform",   NULL};
 
@@ -93,6 +94,8 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access
                              "Decisions about who may call.", authz_labels);
     observe->cert_reloads = counter(metrics, "sandbox_router_cert_reloads_total",
                                     "Reloads of the serving certificate.", outcome_labels);
+    observe->limited = counter(metrics, "sandbox_router_limited_total",
+                               "Connections and requests refused by a limit.", limited_labels);
     register_gauges(observe);
 }
 
@@ -120,6 +123,11 @@ void observe_upstream_retry(Observe *observe, Str ns)
 void observe_invalidation(Observe *observe, Str ns)
 {
     counter_inc(counter_with(observe->invalidations, ns));
+}
+
+void observe_limited(Observe *observe, const char *scope, const char *limit)
+{
+    counter_inc(counter_with(observe->limited, str_from(scope), str_from(limit)));
 }
 
 void observe_authz(Observe *observe, bool allowed)

@@ -26,6 +26,7 @@ typedef struct Observe {
     CounterFamily *invalidations;
     CounterFamily *authz;
     CounterFamily *cert_reloads;
+    CounterFamily *limited;
     _Atomic int64_t inflight;
     _Atomic int64_t upgrades;
     _Atomic uint64_t routes;
@@ -56,4 +57,5 @@ void observe_log(Observe *observe, const ObserveRequest *request);
 void observe_upstream_error(Observe *observe, Str ns, const char *reason);
 void observe_upstream_retry(Observe *observe, Str ns);
 void observe_invalidation(Observe *observe, Str ns);
+void observe_limited(Observe *observe, const char *scope, const char *limit);
 void observe_authz(Observe *observe, bool allowed);

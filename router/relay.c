@@ -67,7 +67,7 @@ static ExchangeOutcome refuse_body(Exchange *x, int error)
     x->close = true;
     x->req.discard = true;
     if (error == -EFBIG) {
-        exchange_reply(x, 413, "Request body is too large.");
+        exchange_refuse_body(x);
     } else {
         exchange_reply(x, 400, "Malformed request body.");
     }
@@ -159,7 +159,12 @@ static bool reply_head(Exchange *x)
     }
     if (n <= 0) {
         if (!exchange_restart(x)) {
-            exchange_bad_gateway(x, n < 0 ? "other" : "eof");
+            bool reset = n == 0 && back->error;
+
+            exchange_bad_gateway(x, n < 0 || reset ? "other" : "eof",
+                                 n < 0   ? "malformed reply"
+                                 : reset ? "connection reset before the reply"
+                                         : "closed before the reply");
         }
         return true;
     }
@@ -172,7 +177,7 @@ static bool reply_head(Exchange *x)
     }
     if (r < 0) {
         buf_truncate(&x->client->out, queued); /* half a head may be there */
-        exchange_bad_gateway(x, "other");
+        exchange_bad_gateway(x, "other", "malformed reply");
     }
     return true;
 }

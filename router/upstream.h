@@ -17,9 +17,8 @@
 
 #define UPSTREAM_IDLE_MAX 512 /* idle connections of one worker; the oldest goes first */
 #define UPSTREAM_IDLE_NS                                                                           \
-    (4 * NS_PER_S)                      /* shorter than the 5 s after which common servers close   \
-                                         */
-#define UPSTREAM_DIAL_NS (5 * NS_PER_S) /* one attempt to connect */
+    (4 * NS_PER_S) /* shorter than the 5 s after which common servers close                        \
+                    */
 
 typedef struct Upstreams Upstreams;
 typedef struct Back Back;

@@ -12,23 +12,38 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "router/fair.h"
 #include "router/front.h"
 
 static const char too_many[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-                               "Content-Length: 0\r\n\r\n";
+                               "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
+static const char too_many_of_client[] =
+    "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\n"
+    "Content-Type: application/json\r\nContent-Length: 81\r\n\r\n"
+    "{\"detail\":\"Too many connections of this client (--max-connections-per-client).\"}\n";
+
+static void refuse(int fd, const char *text, size_t len)
+{
+    ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+    UNUSED(n); /* best effort: the connection ends either way */
+    close(fd);
+}
 
 static void on_accept(HttpAcceptor *acceptor, int fd, const char *peer)
 {
     Worker *worker = container_of(acceptor, Worker, acceptor);
+    LimitHold hold = {0};
 
     if (worker->n_fronts >= WORKER_CONNS_MAX) {
-        ssize_t n = send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL);
-
-        UNUSED(n); /* best effort: the connection ends either way */
-        close(fd);
+        refuse(fd, too_many, sizeof(too_many) - 1);
         return;
     }
-    front_accept(worker, fd, peer);
+    if (!fair_accept(worker, peer, &hold)) {
+        refuse(fd, too_many_of_client, sizeof(too_many_of_client) - 1);
+        return;
+    }
+    front_accept(worker, fd, peer, &hold);
 }
 
 /* Everything that waits for a name looks again. */
@@ -91,6 +106,22 @@ static void on_wake(LoopWake *wake)
     finish_if_drained(worker);
 }
 
+static void write_gauges(Worker *worker)
+{
+    const uint64_t values[GAUGES] = {
+        [GAUGE_CLIENT_CONNECTIONS] = worker->n_fronts,
+        [GAUGE_SANDBOX_CONNECTIONS] = worker->upstreams.n_all,
+        [GAUGE_SANDBOX_IDLE] = worker->upstreams.n_idle,
+        [GAUGE_WAITING] = worker->n_waiters,
+        [GAUGE_BYTES_IN] = worker->bytes_in,
+        [GAUGE_BYTES_OUT] = worker->bytes_out,
+    };
+
+    for (int i = 0; i < GAUGES; i++) {
+        atomic_store_explicit(&worker->gauges.values[i], values[i], memory_order_relaxed);
+    }
+}
+
 static void *worker_main(void *arg)
 {
     Worker *worker = arg;
@@ -99,6 +130,7 @@ static void *worker_main(void *arg)
         int r = loop_step(worker->loop, LOOP_NEVER);
 
         CHECK(r == 0); /* epoll_wait fails only when the program is wrong */
+        write_gauges(worker);
         finish_if_drained(worker);
     }
     return NULL;

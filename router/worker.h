@@ -13,6 +13,7 @@
 #include "http/acceptor.h"
 #include "http/parse.h"
 #include "router/access.h"
+#include "router/gauges.h"
 #include "router/shared.h"
 #include "router/upstream.h"
 
@@ -38,6 +39,9 @@ typedef struct Worker {
     List waiters; /* exchanges waiting for the table */
     size_t n_waiters;
     Access access;
+    Gauges gauges;
+    uint64_t bytes_in; /* of exchanges that ended; gauges.h */
+    uint64_t bytes_out;
     BufPool bufs;
     Buf scratch; /* heads are built here */
     Upstreams upstreams;

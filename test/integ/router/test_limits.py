@@ -83,7 +83,7 @@ def test_bodies_over_the_limit_are_413():
     backend = Backend(replying(OK, seen))
     status, _, body = ask(common.router, 'box', backend, start=b'PUT / HTTP/1.1',
                           more=b'Content-Length: 1001\r\n', body=b'x' * 1001)
-    equal((status, body, seen), (413, b'{"detail":"Request body is too large."}\n', []))
+    equal((status, body, seen), (413, b'{"detail":"Request body is too large (--max-request-body-bytes, 1000)."}\n', []))
     status, _, _ = ask(common.router, 'box', silent, start=b'PUT / HTTP/1.1',
                        more=b'Transfer-Encoding: chunked\r\n', body=b'300\r\n' + b'x' * 0x300 + b'\r\n300\r\n' + b'x' * 0x300)
     equal(status, 413)

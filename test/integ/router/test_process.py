@@ -165,7 +165,8 @@ def test_the_profile_that_trusts_its_clients():
     backend = Backend(replying(OK))
     equal(ask(router, 'anything', backend, more=b'X-Sandbox-Pod-IP: 127.0.0.1\r\n')[0], 200)
     status, _, body = ask(router, 'nobody', backend)  # no address: DNS, where .invalid does not exist
-    equal((status, body), (502, b'{"detail":"Could not connect to the backend sandbox: nobody"}\n'))
+    equal(status, 502)
+    contains(body, b'{"detail":"Could not connect to the backend sandbox: nobody (the')
     contains(router.log_text(), 'clients choose their target')
     equal(stopped(router), 0)
 
