@@ -121,6 +121,7 @@ static void informer_new(Manager *manager, KubeKindId kind)
     KubeInformerConfig config = {
         .api = manager->api,
         .kind = kube_kind(kind),
+        .stream = true,
         .label_selector = view_store_selector(kind),
         .seed = manager->config.seed + (uint64_t)kind,
         .resync_ns = 10ull * 3600 * NS_PER_S,

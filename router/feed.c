@@ -143,6 +143,7 @@ Feed *feed_new(const FeedConfig *config)
         .ns = config->ns,
         .label_selector = LABEL_NAME_HASH,
         .field_selector = "status.podIP!=",
+        .stream = true,
         .indexes = indexes,
         .n_indexes = ARRAY_LEN(indexes),
         .seed = config->seed,

@@ -10,6 +10,9 @@
 #include "base/mem.h"
 
 #define WATCH_SLACK_NS (30 * NS_PER_S) /* silence beyond timeoutSeconds before we give up */
+/* Silence in a streamed list. A server that took the request for a plain watch is silent for ever.
+ */
+#define STREAM_STALL_NS (30 * NS_PER_S)
 
 struct KubeInformer {
     KubeInformerConfig config;
@@ -26,6 +29,7 @@ struct KubeInformer {
     bool synced;
     bool troubled; /* on_state was told of a failure */
     LoopTimer wait;
+    LoopTimer stall;
     LoopTimer resync;
     KubeInformerStats stats;
 };
@@ -40,8 +44,22 @@ static void informer_report(KubeInformer *informer, const KubeError *error)
     }
 }
 
+/* A list is complete or its watch brings something: what was wrong is over. */
+static void informer_is_fine(KubeInformer *informer)
+{
+    if (!informer->synced || informer->troubled) {
+        informer->synced = true;
+        informer_report(informer, NULL);
+    }
+}
+
 static void informer_fail(KubeInformer *informer, const KubeError *error)
 {
+    loop_timer_disarm(&informer->stall);
+    if (kube_watch_is_refusal(&informer->watch, error)) {
+        kube_watch_on_fail(&informer->watch, error, loop_now(informer->loop));
+        return;
+    }
     informer->stats.failures++;
     kube_watch_on_fail(&informer->watch, error, loop_now(informer->loop));
     informer_report(informer, error);
@@ -97,10 +115,8 @@ static void informer_on_page(void *ctx, const KubeError *error, const KubeListMe
             informer->stats.failures++;
             informer_report(informer, &informer->watch.error);
         }
-        if (informer->watch.state == KUBE_WATCH_LISTED &&
-            (!informer->synced || informer->troubled)) {
-            informer->synced = true;
-            informer_report(informer, NULL);
+        if (informer->watch.state == KUBE_WATCH_LISTED) {
+            informer_is_fine(informer);
         }
     }
     informer_step(informer);
@@ -121,19 +137,42 @@ static void informer_list(KubeInformer *informer, Str cont)
                                         informer_on_item, informer_on_page, informer);
 }
 
-/* ---- WATCH ---- */
+/* ---- WATCH, and lists as streams ---- */
+
+static void informer_arm_stall(KubeInformer *informer)
+{
+    loop_timer_arm(informer->loop, &informer->stall, loop_now(informer->loop) + STREAM_STALL_NS);
+}
+
+static void informer_on_stall(LoopTimer *timer)
+{
+    KubeInformer *informer = container_of(timer, KubeInformer, stall);
+    KubeError error;
+
+    kube_cancel(kube_api_transport(informer->config.api), &informer->req);
+    kube_error_set(&error, KUBE_REASON_NETWORK, "a streamed list stands still");
+    informer_fail(informer, &error);
+    informer_step(informer);
+}
 
 static int informer_on_data(KubeRequest *req, Str chunk)
 {
     KubeInformer *informer = container_of(req, KubeInformer, req);
+    bool streaming = informer->watch.state == KUBE_WATCH_STREAMING;
     int r = kube_watch_on_data(&informer->watch, chunk, &informer->error);
 
     if (r < 0) {
         informer->failed = true;
-    } else if (informer->troubled) {
-        informer_report(informer, NULL);
+        return r;
     }
-    return r;
+    if (informer->watch.state == KUBE_WATCH_STREAMING) {
+        informer_arm_stall(informer);
+        return 0;
+    }
+    loop_timer_disarm(&informer->stall);
+    informer->stats.streams += streaming;
+    informer_is_fine(informer);
+    return 0;
 }
 
 static void informer_on_done(KubeRequest *req, const KubeResult *result)
@@ -146,10 +185,26 @@ static void informer_on_done(KubeRequest *req, const KubeResult *result)
         informer_fail(informer, &informer->error);
     } else if (kube_error_from_result(result, KUBE_GET, &error) != KUBE_REASON_NONE) {
         informer_fail(informer, &error);
+    } else if (informer->watch.state == KUBE_WATCH_STREAMING) {
+        kube_watch_on_eof(&informer->watch, loop_now(informer->loop));
+        loop_timer_disarm(&informer->stall);
+        informer->stats.failures++;
+        informer_report(informer, &informer->watch.error);
     } else {
         kube_watch_on_eof(&informer->watch, loop_now(informer->loop));
     }
     informer_step(informer);
+}
+
+/* Without resourceVersion a stream begins with what is newest, as a list does. */
+static void url_version(StrBuf *url, const KubeWatchAction *action)
+{
+    if (action->kind == KUBE_WATCH_DO_STREAM) {
+        kube_url_query(url, "sendInitialEvents", STR("true"));
+        kube_url_query(url, "resourceVersionMatch", STR("NotOlderThan"));
+    } else {
+        kube_url_query(url, "resourceVersion", action->rv);
+    }
 }
 
 static void informer_watch(KubeInformer *informer, const KubeWatchAction *action)
@@ -159,12 +214,17 @@ static void informer_watch(KubeInformer *informer, const KubeWatchAction *action
     char timeout[16];
 
     strbuf_clear(url);
-    /* The namespace was good for the list that came before. */
-    CHECK(kube_kind_url(config->kind, str_from(config->ns), STR_NULL, NULL, url, NULL) == 0);
+    if (kube_kind_url(config->kind, str_from(config->ns), STR_NULL, NULL, url, NULL) < 0) {
+        /* The paged list that follows says what is wrong with the namespace, again and again. */
+        kube_error_set(&informer->error, KUBE_REASON_INVALID, "not a URL");
+        informer_fail(informer, &informer->error);
+        informer_step(informer);
+        return;
+    }
     snprintf(timeout, sizeof(timeout), "%u", action->timeout_s);
     kube_url_query(url, "watch", STR("true"));
     kube_url_query(url, "allowWatchBookmarks", STR("true"));
-    kube_url_query(url, "resourceVersion", action->rv);
+    url_version(url, action);
     kube_url_query(url, "timeoutSeconds", str_from(timeout));
     if (config->label_selector) {
         kube_url_query(url, "labelSelector", str_from(config->label_selector));
@@ -203,6 +263,10 @@ static void informer_step(KubeInformer *informer)
         break;
     case KUBE_WATCH_DO_LIST:
         informer_list(informer, action.cont);
+        break;
+    case KUBE_WATCH_DO_STREAM:
+        informer_arm_stall(informer);
+        informer_watch(informer, &action);
         break;
     case KUBE_WATCH_DO_WATCH:
         informer_watch(informer, &action);
@@ -247,7 +311,11 @@ KubeInformer *kube_informer_new(const KubeInformerConfig *config)
         kube_store_new(config->kind, config->indexes, config->n_indexes, rng_u64(&informer->rng));
     kube_watch_init(&informer->watch, config->kind, rng_fork(&informer->rng), informer_on_event);
     strbuf_init(&informer->url, KUBE_URL_MAX);
+    if (config->stream) {
+        kube_watch_stream(&informer->watch);
+    }
     loop_timer_init(&informer->wait, informer_on_wait);
+    loop_timer_init(&informer->stall, informer_on_stall);
     loop_timer_init(&informer->resync, informer_on_resync);
     return informer;
 }
@@ -270,6 +338,7 @@ void kube_informer_stop(KubeInformer *informer)
     }
     informer->started = false;
     loop_timer_disarm(&informer->wait);
+    loop_timer_disarm(&informer->stall);
     loop_timer_disarm(&informer->resync);
     kube_call_cancel(TAKE(informer->page));
     kube_cancel(kube_api_transport(informer->config.api), &informer->req);

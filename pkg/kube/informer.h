@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Keeps a store equal to what the API server has: watch machine + transport + store. Lists in
- * pages, watches with bookmarks, heals by itself; failures are reported through on_state and never
- * end it.
+ * Keeps a store equal to what the API server has: watch machine + transport + store. Lists as a
+ * stream or in pages, watches with bookmarks, heals by itself; failures are reported through
+ * on_state and never end it. A server that refuses streams is no failure.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +25,7 @@ typedef struct KubeInformerConfig {
     const KubeIndex *indexes;
     size_t n_indexes;
     uint64_t seed;      /* of jitter and hash tables */
+    bool stream;        /* lists are streamed where the server can (see kube/watch.h) */
     unsigned limit;     /* of a page, 0 = KUBE_LIST_LIMIT */
     uint64_t resync_ns; /* 0 = never; ±10 % */
     /* Called when the first list is complete, after each failure (error set) and after recovery.
@@ -35,6 +36,7 @@ typedef struct KubeInformerConfig {
 
 typedef struct KubeInformerStats {
     uint64_t lists;   /* complete ones */
+    uint64_t streams; /* of those, streamed */
     uint64_t watches; /* started */
     uint64_t events;
     uint64_t failures;

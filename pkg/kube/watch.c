@@ -28,6 +28,11 @@ void kube_watch_deinit(KubeWatch *watch)
     strbuf_deinit(&watch->cont);
 }
 
+void kube_watch_stream(KubeWatch *watch)
+{
+    watch->streams = true;
+}
+
 /* One giant event must not cost its memory for ever. */
 static void line_reset(KubeWatch *watch)
 {
@@ -40,7 +45,8 @@ static void line_reset(KubeWatch *watch)
 
 static void watch_start_list(KubeWatch *watch)
 {
-    watch->state = KUBE_WATCH_LISTING;
+    watch->state = watch->streams && !watch->paged_next ? KUBE_WATCH_STREAMING : KUBE_WATCH_LISTING;
+    watch->paged_next = false;
     watch->rv[0] = '\0';
     strbuf_clear(&watch->cont);
     watch->fn(watch, KUBE_WATCH_INIT, NULL);
@@ -69,12 +75,16 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
         ret_action->cont = strbuf_str(&watch->cont);
         return;
     }
-    watch->state = KUBE_WATCH_WATCHING;
-    ret_action->kind = KUBE_WATCH_DO_WATCH;
-    ret_action->rv = kube_watch_rv(watch);
     ret_action->timeout_s =
         KUBE_WATCH_TIMEOUT_MIN_S +
         (unsigned)rng_below(&watch->rng, KUBE_WATCH_TIMEOUT_MAX_S - KUBE_WATCH_TIMEOUT_MIN_S + 1);
+    if (watch->state == KUBE_WATCH_STREAMING) {
+        ret_action->kind = KUBE_WATCH_DO_STREAM;
+        return;
+    }
+    watch->state = KUBE_WATCH_WATCHING;
+    ret_action->kind = KUBE_WATCH_DO_WATCH;
+    ret_action->rv = kube_watch_rv(watch);
 }
 
 static bool watch_set_rv(KubeWatch *watch, Str rv)
@@ -148,6 +158,11 @@ static int event_object(KubeWatch *watch, KubeWatchEvent event, JDoc *doc, KubeE
     if (kube_obj_from_doc(watch->kind, doc, jnode_at(jdoc_root(doc), "object"), &obj, &err) < 0) {
         return event_bad(ret_error, err.msg);
     }
+    if (watch->state == KUBE_WATCH_STREAMING) {
+        watch->events++;
+        watch->fn(watch, event == KUBE_WATCH_APPLY ? KUBE_WATCH_INIT_APPLY : event, obj);
+        return 0;
+    }
     if (!watch_set_rv(watch, obj->rv_text)) {
         return event_bad(ret_error, "an object without a usable resourceVersion");
     }
@@ -158,12 +173,22 @@ static int event_object(KubeWatch *watch, KubeWatchEvent event, JDoc *doc, KubeE
 
 static int event_bookmark(KubeWatch *watch, JDoc *doc, KubeError *ret_error)
 {
-    Str rv = jnode_str(jnode_at(jdoc_root(doc), "object", "metadata", "resourceVersion"));
+    JNode meta = jnode_at(jdoc_root(doc), "object", "metadata");
+    Str rv = jnode_str(jnode_at(meta, "resourceVersion"));
+    bool streaming = watch->state == KUBE_WATCH_STREAMING;
 
+    if (streaming &&
+        !str_eq(jnode_str(jnode_at(meta, "annotations", KUBE_WATCH_INITIAL_END)), STR("true"))) {
+        return 0;
+    }
     if (!watch_set_rv(watch, rv)) {
         return event_bad(ret_error, "a bookmark without a usable resourceVersion");
     }
     watch->events++;
+    if (streaming) {
+        watch->state = KUBE_WATCH_WATCHING;
+        watch->fn(watch, KUBE_WATCH_INIT_DONE, NULL);
+    }
     return 0;
 }
 
@@ -198,7 +223,8 @@ static int watch_line(KubeWatch *watch, Str line, KubeError *ret_error)
 
 int kube_watch_on_data(KubeWatch *watch, Str chunk, KubeError *ret_error)
 {
-    CHECK(watch->state == KUBE_WATCH_WATCHING && watch->running);
+    CHECK(watch->running &&
+          (watch->state == KUBE_WATCH_WATCHING || watch->state == KUBE_WATCH_STREAMING));
     while (chunk.len > 0) {
         ptrdiff_t end = str_find(chunk, '\n');
         int r;
@@ -254,6 +280,13 @@ static bool watch_end(KubeWatch *watch, uint64_t now_ns)
 
 void kube_watch_on_eof(KubeWatch *watch, uint64_t now_ns)
 {
+    KubeError error;
+
+    if (watch->state == KUBE_WATCH_STREAMING) {
+        kube_error_set(&error, KUBE_REASON_BAD_ANSWER, "a streamed list that does not end");
+        kube_watch_on_fail(watch, &error, now_ns);
+        return;
+    }
     CHECK(watch->state == KUBE_WATCH_WATCHING);
     watch->undecodable = 0;
     if (!watch_end(watch, now_ns)) {
@@ -262,7 +295,30 @@ void kube_watch_on_eof(KubeWatch *watch, uint64_t now_ns)
     watch->state = KUBE_WATCH_LISTED;
 }
 
-void kube_watch_on_fail(KubeWatch *watch, const KubeError *error, uint64_t now_ns)
+bool kube_watch_is_refusal(const KubeWatch *watch, const KubeError *error)
+{
+    return watch->state == KUBE_WATCH_STREAMING && watch->events == 0 &&
+           (error->reason == KUBE_REASON_INVALID || error->reason == KUBE_REASON_FORBIDDEN ||
+            error->reason == KUBE_REASON_NOT_FOUND || error->reason == KUBE_REASON_REJECTED);
+}
+
+/* Where a stream that failed goes on: with a paged list, in which the same trouble shows itself for
+ * what it is. */
+static void stream_failed(KubeWatch *watch, const KubeError *error, uint64_t now_ns)
+{
+    bool refused = kube_watch_is_refusal(watch, error);
+
+    watch->error = *error;
+    watch_end(watch, now_ns);
+    watch->state = KUBE_WATCH_EMPTY;
+    watch->paged_next = true;
+    if (!refused) {
+        watch_delay(watch, now_ns, error->retry_after_ns);
+    }
+}
+
+/* A page or a watch. */
+static void request_failed(KubeWatch *watch, const KubeError *error, uint64_t now_ns)
 {
     bool watching = watch->state == KUBE_WATCH_WATCHING;
     bool lived = watch_end(watch, now_ns);
@@ -287,4 +343,13 @@ void kube_watch_on_fail(KubeWatch *watch, const KubeError *error, uint64_t now_n
     if (!(lived && error->reason == KUBE_REASON_GONE)) {
         watch_delay(watch, now_ns, error->retry_after_ns);
     }
+}
+
+void kube_watch_on_fail(KubeWatch *watch, const KubeError *error, uint64_t now_ns)
+{
+    if (watch->state == KUBE_WATCH_STREAMING) {
+        stream_failed(watch, error, now_ns);
+        return;
+    }
+    request_failed(watch, error, now_ns);
 }

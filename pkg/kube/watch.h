@@ -6,6 +6,13 @@
  * transport.
  *
  *     EMPTY -> LISTING -> LISTED(rv) -> WATCHING(rv)
+ *     EMPTY -> STREAMING -------------> WATCHING(rv)     after kube_watch_stream()
+ *
+ * A streamed list is a watch that begins with an ADDED event for all that is there and a bookmark
+ * with the annotation k8s.io/initial-events-end (Kubernetes API concepts, "Streaming lists"): the
+ * server need not hold the list, and the same request goes on as the watch. Objects come in no
+ * order of versions, so only that bookmark sets rv. When a stream fails, the next list is paged;
+ * when the server does not know streams (400, 403, 404, 405, 422) that comes at once.
  *
  * 410 leads back to EMPTY. The end of a watch leads to LISTED: at once when it lived longer than a
  * second, else after a back-off (0.8 s .. 30 s with jitter). A bookmark only moves rv. An event
@@ -28,10 +35,12 @@
 #define KUBE_WATCH_TIMEOUT_MIN_S 300 /* timeoutSeconds is random between these */
 #define KUBE_WATCH_TIMEOUT_MAX_S 600
 #define KUBE_WATCH_SHORT_NS 1000000000ull
+#define KUBE_WATCH_INITIAL_END "k8s.io/initial-events-end" /* annotation of that bookmark */
 
 typedef enum KubeWatchState {
     KUBE_WATCH_EMPTY,
     KUBE_WATCH_LISTING,
+    KUBE_WATCH_STREAMING,
     KUBE_WATCH_LISTED,
     KUBE_WATCH_WATCHING,
 } KubeWatchState;
@@ -48,6 +57,7 @@ typedef enum KubeWatchActionKind {
     KUBE_WATCH_DO_NOTHING, /* a request is running */
     KUBE_WATCH_DO_WAIT,    /* until at_ns, then call kube_watch_next() again */
     KUBE_WATCH_DO_LIST,    /* a page: `cont` is its token ("" = first) */
+    KUBE_WATCH_DO_STREAM,  /* a streamed list, then the watch, for timeout_s */
     KUBE_WATCH_DO_WATCH,   /* from `rv`, for timeout_s */
 } KubeWatchActionKind;
 
@@ -67,6 +77,8 @@ struct KubeWatch {
     KubeWatchEventFn fn;
     Rng rng;
     KubeWatchState state;
+    bool streams;         /* lists are streamed */
+    bool paged_next;      /* but not the next one */
     bool running;         /* a request is in flight */
     uint32_t failures;    /* in a row, for the back-off */
     uint32_t undecodable; /* watches in a row that ended at a bad event */
@@ -81,6 +93,8 @@ struct KubeWatch {
 
 void kube_watch_init(KubeWatch *watch, const KubeKind *kind, Rng rng, KubeWatchEventFn fn);
 void kube_watch_deinit(KubeWatch *watch);
+/* Lists are asked for as streams from now on. */
+void kube_watch_stream(KubeWatch *watch);
 
 /* What to do now. A LIST or WATCH answer counts as started; its end must be reported. */
 void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_action);
@@ -88,11 +102,14 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
 /* An item of the running page, and the page's end. */
 void kube_watch_on_item(KubeWatch *watch, KubeObj *obj);
 void kube_watch_on_page(KubeWatch *watch, Str rv, Str cont, uint64_t now_ns);
-/* Bytes of the running watch, cut anywhere. <0: the watch is over, report it with on_fail(). */
+/* Bytes of the running watch or stream, cut anywhere. <0: it is over, report it with on_fail(). */
 int kube_watch_on_data(KubeWatch *watch, Str chunk, KubeError *ret_error);
-/* The server closed the watch in good order. */
+/* The server closed the watch in good order. A stream that has not got to its watch yet has failed
+ * instead: the end of its list is part of the list. */
 void kube_watch_on_eof(KubeWatch *watch, uint64_t now_ns);
-/* The running page or watch failed. */
+/* True when this end of the running request only says that lists cannot be streamed here. */
+bool kube_watch_is_refusal(const KubeWatch *watch, const KubeError *error);
+/* The running page, stream or watch failed. */
 void kube_watch_on_fail(KubeWatch *watch, const KubeError *error, uint64_t now_ns);
 
 static inline Str kube_watch_rv(const KubeWatch *watch)

@@ -194,7 +194,7 @@ static void do_request(FakeExchange *x, const json_t *body)
     const json_t *live = url->name.ptr ? fake_find(api, url->kind, url->ns, url->name) : NULL;
 
     if (url->watch) {
-        fake_watch_start(x, &x->answer);
+        fake_watch_start(x, x->verdict.kind == FAKE_STALE ? x->verdict.lag : 0, &x->answer);
     } else if (!url->name.ptr && req->method == KUBE_GET) {
         fake_list(api, url, x->verdict.kind == FAKE_STALE ? x->verdict.lag : 0, &x->answer);
     } else if (!url->name.ptr && req->method == KUBE_POST) {
@@ -287,7 +287,9 @@ static void trace_add(FakeApi *api, const FakeCall *call)
         return;
     }
     strbuf_printf(&api->trace, "%s %s%s" STR_FMT " " STR_FMT "%s" STR_FMT "\n",
-                  call->watch ? "WATCH" : kube_method_name(call->method),
+                  call->streams ? "STREAM"
+                  : call->watch ? "WATCH"
+                                : kube_method_name(call->method),
                   call->kind ? call->kind->plural : "?", call->subresource.len > 0 ? "/" : "",
                   STR_ARG(call->subresource), STR_ARG(call->ns.ptr ? call->ns : STR("*")),
                   call->name.ptr ? "/" : "", STR_ARG(call->name.ptr ? call->name : STR("")));
@@ -312,6 +314,7 @@ static void fake_submit(KubeTransport *transport, KubeRequest *req)
         call.name = x->url.name;
         call.subresource = x->url.subresource;
         call.watch = x->url.watch;
+        call.streams = x->url.watch && str_eq(x->url.initial, STR("true"));
     }
     if (req->method == KUBE_POST && jx_parse(req->body, BODY_MAX, &body, NULL) == 0 &&
         fake_meta(body, "name").len > 0) {
@@ -547,6 +550,11 @@ void fakeapi_set_trace(FakeApi *api, bool on)
 void fakeapi_set_latency(FakeApi *api, uint64_t ns)
 {
     api->latency_ns = ns;
+}
+
+void fakeapi_set_streams(FakeApi *api, bool on)
+{
+    api->streams_off = !on;
 }
 
 void fakeapi_set_pod_grace(FakeApi *api, uint64_t ns)

@@ -7,8 +7,8 @@
  * It has what controllers rely on: resourceVersion, uid, generation, generateName, merge patches,
  * the status subresource, optimistic concurrency, delete preconditions, finalizers, foreground
  * deletion, owner-reference garbage collection, label and field selectors, paged lists from a
- * snapshot, watches with history, bookmarks, 410 after compaction. Objects are immutable trees: a
- * change makes a new one.
+ * snapshot, streamed lists, watches with history, bookmarks, 410 after compaction. Objects are
+ * immutable trees: a change makes a new one.
  *
  * Requests commit latency/2 after submit and are answered latency/2 later, in order of submission.
  */
@@ -37,6 +37,7 @@ typedef struct FakeCall {
     Str subresource; /* "" or "status" */
     Str body;
     bool watch;
+    bool streams; /* a watch that begins with a streamed list */
 } FakeCall;
 
 typedef enum FakeVerdictKind {
@@ -46,8 +47,9 @@ typedef enum FakeVerdictKind {
     FAKE_LOST_AFTER,  /* it happens, then -ECONNRESET */
     FAKE_NOT_SENT,    /* -ECONNREFUSED */
     FAKE_TRUNCATED,   /* it happens, then half of the body as if it were all */
-    FAKE_STALE,       /* a list as it was `lag` versions ago, at most back to the last compaction */
-    FAKE_BODY,        /* answer `http` with exactly `body` */
+    FAKE_STALE, /* a list, also a streamed one, as it was `lag` versions ago, at most back to the
+                   last compaction */
+    FAKE_BODY,  /* answer `http` with exactly `body` */
 } FakeVerdictKind;
 
 typedef struct FakeVerdict {
@@ -82,6 +84,8 @@ void fakeapi_set_hook(FakeApi *api, FakeHook hook, void *ctx); /* NULL = none */
 /* fn may look at objects but not change any. NULL = none. */
 void fakeapi_set_observer(FakeApi *api, FakeObserver fn, void *ctx);
 void fakeapi_set_latency(FakeApi *api, uint64_t ns);
+/* Off: streamed lists are refused as by a server without the feature. On by default. */
+void fakeapi_set_streams(FakeApi *api, bool on);
 /* > 0: a deleted Pod stays, with a deletionTimestamp, for this long. Default 0. */
 void fakeapi_set_pod_grace(FakeApi *api, uint64_t ns);
 

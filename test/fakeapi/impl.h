@@ -17,6 +17,8 @@ typedef struct FakeUrl {
     Str field_selector;
     Str cont;
     Str rv;
+    Str match;   /* resourceVersionMatch */
+    Str initial; /* sendInitialEvents */
     uint64_t limit;
     uint64_t timeout_s;
     bool watch;
@@ -85,6 +87,7 @@ struct FakeApi {
     void *observer_ctx;
     const KubeRequest *author; /* of the change being made */
     bool trace_off;
+    bool streams_off;
     uint64_t latency_ns;
     uint64_t pod_grace_ns;
     uint64_t rv;
@@ -126,7 +129,8 @@ int fake_filter_init(FakeFilter *filter, const FakeUrl *url);
 void fake_filter_deinit(FakeFilter *filter);
 /* lag: so many versions ago. */
 int fake_list(FakeApi *api, const FakeUrl *url, uint64_t lag, FakeAnswer *answer);
-int fake_watch_start(FakeExchange *x, FakeAnswer *answer);
+/* lag: of the state that a streamed list begins with. */
+int fake_watch_start(FakeExchange *x, uint64_t lag, FakeAnswer *answer);
 /* Appends lines of events not yet sent. */
 void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out);
 void fake_watch_bookmark(FakeApi *api, const FakeWatch *watch, StrBuf *out);

@@ -123,6 +123,42 @@ static json_t *list_snapshot(FakeApi *api, const FakeFilter *filter, uint64_t rv
     return items;
 }
 
+/* The version `lag` changes ago, at most back to the last compaction. */
+static uint64_t version_before(const FakeApi *api, uint64_t lag)
+{
+    if (lag == 0) {
+        return api->rv;
+    }
+    return api->rv > api->compacted_rv + lag ? api->rv - lag : api->compacted_rv;
+}
+
+/* What a real server says to options that do not go together (k8s.io/apimachinery, validation of
+ * ListOptions). */
+static bool options_refused(const FakeApi *api, const FakeUrl *url, FakeAnswer *answer)
+{
+    const char *what = NULL;
+
+    if (url->initial.len > 0 && !url->watch) {
+        what = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
+    } else if (url->initial.len > 0 && url->match.len == 0) {
+        what = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting "
+               "resourceVersionMatch to NotOlderThan";
+    } else if (url->initial.len > 0 && !str_eq(url->match, STR("NotOlderThan"))) {
+        what = "resourceVersionMatch: Unsupported value: supported values: \"NotOlderThan\"";
+    } else if (url->initial.len > 0 && api->streams_off) {
+        what = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
+               "WatchList feature gate is enabled";
+    } else if (url->watch && url->initial.len == 0 && url->match.len > 0) {
+        what = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch "
+               "unless sendInitialEvents is provided";
+    }
+    if (what) {
+        fake_answer_status(answer, 422, "Invalid", "ListOptions.meta.k8s.io \"\" is invalid: %s",
+                           what);
+    }
+    return what != NULL;
+}
+
 static FakeSnapshot *snapshot_find(FakeApi *api, Str token)
 {
     uint64_t id = 0;
@@ -174,6 +210,9 @@ int fake_list(FakeApi *api, const FakeUrl *url, uint64_t lag, FakeAnswer *answer
     FakeSnapshot *snapshot;
     uint64_t rv;
 
+    if (options_refused(api, url, answer)) {
+        return answer->http;
+    }
     if (url->cont.len > 0) {
         snapshot = snapshot_find(api, url->cont);
         if (!snapshot) {
@@ -188,8 +227,7 @@ int fake_list(FakeApi *api, const FakeUrl *url, uint64_t lag, FakeAnswer *answer
     if (fake_filter_init(&filter, url) != 0) {
         return fake_answer_status(answer, 400, "BadRequest", "unable to parse requirement");
     }
-    rv = api->rv > api->compacted_rv + lag ? api->rv - lag : api->compacted_rv;
-    rv = lag > 0 ? rv : api->rv;
+    rv = version_before(api, lag);
     items = list_snapshot(api, &filter, rv);
     fake_filter_deinit(&filter);
     return list_page(api, url, items, rv, answer);
@@ -213,14 +251,50 @@ static void gone_line(StrBuf *out)
     free(status.body);
 }
 
-int fake_watch_start(FakeExchange *x, FakeAnswer *answer)
+static void bookmark_line(StrBuf *out, const KubeKind *kind, uint64_t rv, bool initial_end)
+{
+    AUTO(json) json_t *object = jx_object_new();
+
+    jx_set_str(object, "kind", str_from(kind->kind));
+    jx_set_str(object, "apiVersion", str_from(kind->api_version));
+    jx_set_path(object, jx_stringf_new("%llu", (unsigned long long)rv), "metadata",
+                "resourceVersion");
+    if (initial_end) {
+        jx_set_path(object, jx_stringf_new("true"), "metadata", "annotations",
+                    "k8s.io/initial-events-end");
+    }
+    line_add(out, "BOOKMARK", object);
+}
+
+/* What there was at version rv as ADDED events; a stream also tells where they end. */
+static void initial_lines(FakeApi *api, const FakeWatch *watch, uint64_t rv, bool end, StrBuf *out)
+{
+    AUTO(json) json_t *items = list_snapshot(api, &watch->filter, rv);
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(items, i, item)
+    {
+        line_add(out, "ADDED", item);
+    }
+    if (end && watch->bookmarks) {
+        bookmark_line(out, watch->filter.kind, rv, true);
+    }
+}
+
+int fake_watch_start(FakeExchange *x, uint64_t lag, FakeAnswer *answer)
 {
     FakeApi *api = x->api;
     AUTO(strbuf) StrBuf first = STRBUF_INIT(64u << 20);
-    FakeWatch *watch = xcalloc(1, sizeof(*watch));
+    FakeWatch *watch;
+    bool streams = str_eq(x->url.initial, STR("true"));
     uint64_t from = 0;
     size_t i = 0;
 
+    if (options_refused(api, &x->url, answer)) {
+        return answer->http;
+    }
+    watch = xcalloc(1, sizeof(*watch));
     if (fake_filter_init(&watch->filter, &x->url) != 0) {
         free(watch);
         return fake_answer_status(answer, 400, "BadRequest", "unable to parse requirement");
@@ -230,14 +304,13 @@ int fake_watch_start(FakeExchange *x, FakeAnswer *answer)
     if (x->url.timeout_s > 0) {
         watch->ends_ns = loop_now(api->loop) + x->url.timeout_s * NS_PER_S;
     }
-    if (from == 0) { /* "any": begins with what is there */
-        vec_foreach (&api->objects[x->url.kind->id], it) {
-            if (filter_matches(&watch->filter, *it)) {
-                line_add(&first, "ADDED", *it);
-            }
+    if (streams || from == 0) {
+        from = version_before(api, streams ? lag : 0);
+        if (!str_eq(x->url.initial, STR("false"))) {
+            initial_lines(api, watch, from, streams, &first);
         }
-        i = api->events.len;
-    } else if (from < api->compacted_rv) {
+    }
+    if (from < api->compacted_rv) {
         gone_line(&first);
         x->ended = true;
         i = api->events.len;
@@ -276,13 +349,7 @@ void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out)
 
 void fake_watch_bookmark(FakeApi *api, const FakeWatch *watch, StrBuf *out)
 {
-    AUTO(json) json_t *object = jx_object_new();
-
     if (watch->bookmarks && watch->next == api->events.len) {
-        jx_set_str(object, "kind", str_from(watch->filter.kind->kind));
-        jx_set_str(object, "apiVersion", str_from(watch->filter.kind->api_version));
-        jx_set_path(object, jx_stringf_new("%llu", (unsigned long long)api->rv), "metadata",
-                    "resourceVersion");
-        line_add(out, "BOOKMARK", object);
+        bookmark_line(out, watch->filter.kind, api->rv, false);
     }
 }

@@ -39,6 +39,10 @@ static void query_member(FakeUrl *url, Str key, Str value)
         url->cont = value;
     } else if (str_eq(key, STR("resourceVersion"))) {
         url->rv = value;
+    } else if (str_eq(key, STR("resourceVersionMatch"))) {
+        url->match = value;
+    } else if (str_eq(key, STR("sendInitialEvents"))) {
+        url->initial = value;
     } else if (str_eq(key, STR("limit"))) {
         str_to_u64(value, &url->limit);
     } else if (str_eq(key, STR("timeoutSeconds"))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the body of a watch: however they are cut, the same events, the same version and the
- * same end come out. The first byte seeds the cuts.
+ * same end come out. The first byte seeds the cuts; its top bit makes the body a streamed list.
  */
 #include "base/clock.h"
 #include "kube/watch.h"
@@ -23,7 +23,7 @@ static void on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *obj)
                   STR_ARG(obj ? obj->name : STR("")), STR_ARG(obj ? obj->rv_text : STR("")));
 }
 
-static void run_init(Run *run)
+static void run_init(Run *run, bool stream)
 {
     KubeWatchAction action;
     Rng rng;
@@ -32,6 +32,12 @@ static void run_init(Run *run)
     rng_init(&rng, 1);
     strbuf_init(&run->log, 16u << 20);
     kube_watch_init(&run->watch, kube_kind(KUBE_POD), rng, on_event);
+    if (stream) {
+        kube_watch_stream(&run->watch);
+        kube_watch_next(&run->watch, NS_PER_S, &action);
+        CHECK(action.kind == KUBE_WATCH_DO_STREAM);
+        return;
+    }
     kube_watch_next(&run->watch, NS_PER_S, &action);
     kube_watch_on_page(&run->watch, STR("1"), STR(""), NS_PER_S);
     kube_watch_next(&run->watch, NS_PER_S, &action);
@@ -72,11 +78,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Run whole;
     Run cut;
     Rng rng;
+    bool stream = size > 0 && data[0] >= 0x80;
     Str text = size > 0 ? fuzz_str(data + 1, size - 1) : STR("");
 
     rng_init(&rng, size > 0 ? data[0] : 0);
-    run_init(&whole);
-    run_init(&cut);
+    run_init(&whole, stream);
+    run_init(&cut, stream);
     run_feed(&whole, text);
     while (text.len > 0) {
         size_t n = 1 + rng_below(&rng, rng_below(&rng, 4) ? 8 : 400);

@@ -395,7 +395,7 @@ static bool is_possible(const Fate *fate, const FakeCall *call)
         return false;
     }
     if (fate->knob == SIM_STALE_LIST) {
-        return call->method == KUBE_GET && !call->name.ptr && !call->watch;
+        return call->method == KUBE_GET && !call->name.ptr && (!call->watch || call->streams);
     }
     if (fate->knob == SIM_FORBIDDEN) {
         return call->method == KUBE_POST;

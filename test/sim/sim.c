@@ -298,6 +298,7 @@ static void options_draw(Sim *sim)
         sim->controller.sandbox_write_behind_ns = (int64_t)NS_PER_S;
     }
     fakeapi_set_pod_grace(sim->api, rng_below(&rng, 3) * 700 * NS_PER_MS);
+    fakeapi_set_streams(sim->api, rng_below(&rng, 3) > 0);
 }
 
 static void sim_init(Sim *sim, const SimOptions *options)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of an API server as a controller without objects needs: empty lists, silent watches, Leases."""
+"""As much of an API server as a controller without objects needs: empty lists (in pages, not as streams), silent
+watches, Leases."""
 import http.server
 import json
 import threading
@@ -87,7 +88,9 @@ class ApiServer:
         body = h.rfile.read(int(h.headers.get('Content-Length') or 0))
         with self.lock:
             self.requests.append((h.command, url.path))
-        if 'watch' in parse_qs(url.query):
+        if 'sendInitialEvents' in parse_qs(url.query):
+            self.status(h, 422, 'Invalid')
+        elif 'watch' in parse_qs(url.query):
             self.watch(h)
         elif '/leases' in url.path:
             self.answer_lease(h, url.path, body)

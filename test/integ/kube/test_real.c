@@ -187,7 +187,7 @@ static void wait_synced(Client *client, const KubeInformer *informer)
     T_CHECK(kube_informer_synced(informer));
 }
 
-T_TEST(real_informer_follows)
+static void informer_follows(bool stream)
 {
     const KubeKind *kind = kube_kind(KUBE_SERVICE);
     AUTO(client) Client client;
@@ -197,10 +197,15 @@ T_TEST(real_informer_follows)
     AUTO(mem) char *selector = xasprintf("integ=%s", name);
     AUTO(mem) char *text = service_text(name);
     KubeKey key = {NS, str_from(name)};
+    KubeInformerStats stats;
 
     real_init(&client, NULL);
-    informer = kube_informer_new(&(KubeInformerConfig){
-        .api = client.api, .kind = kind, .label_selector = selector, .seed = 1, .limit = 1});
+    informer = kube_informer_new(&(KubeInformerConfig){.api = client.api,
+                                                       .kind = kind,
+                                                       .label_selector = selector,
+                                                       .stream = stream,
+                                                       .seed = 1,
+                                                       .limit = 1});
     kube_informer_start(informer);
     wait_synced(&client, informer);
     T_EQ_INT(kube_store_len(kube_informer_store(informer)), 0);
@@ -211,13 +216,29 @@ T_TEST(real_informer_follows)
     kube_api_delete(client.api, kind, key, NULL, NULL, on_answer, &answer);
     T_EQ_INT(wait_ok(&client, &answer), KUBE_REASON_NONE);
     wait_store(&client, informer, name, false);
+    kube_informer_stats(informer, &stats);
+    T_EQ_INT(stats.lists, 1);
+    T_EQ_INT(stats.streams, stream ? 1 : 0);
+    T_EQ_INT(stats.watches, 1);
+    T_EQ_INT(stats.failures, 0);
 }
 
-T_TEST(real_lists_come_in_pages)
+T_TEST(real_informer_follows)
+{
+    informer_follows(false);
+}
+
+T_TEST(real_informer_follows_a_stream)
+{
+    informer_follows(true);
+}
+
+T_TEST(real_lists_come_in_pages_or_as_a_stream)
 {
     AUTO(client) Client client;
     AUTO(kube_informer) KubeInformer *all = NULL;
     AUTO(kube_informer) KubeInformer *paged = NULL;
+    AUTO(kube_informer) KubeInformer *streamed = NULL;
     KubeInformerConfig config;
 
     real_init(&client, NULL);
@@ -225,12 +246,18 @@ T_TEST(real_lists_come_in_pages)
     all = kube_informer_new(&config);
     config.limit = 1;
     paged = kube_informer_new(&config);
+    config.stream = true;
+    streamed = kube_informer_new(&config);
     kube_informer_start(all);
     kube_informer_start(paged);
+    kube_informer_start(streamed);
     wait_synced(&client, all);
     wait_synced(&client, paged);
+    wait_synced(&client, streamed);
     T_CHECK(kube_store_len(kube_informer_store(all)) >= 2);
     T_EQ_INT(kube_store_len(kube_informer_store(paged)), kube_store_len(kube_informer_store(all)));
+    T_EQ_INT(kube_store_len(kube_informer_store(streamed)),
+             kube_store_len(kube_informer_store(all)));
 }
 
 typedef struct Leadership {

@@ -133,11 +133,18 @@ class FakeApi:
             h.end_headers()
             h.wfile.write(body)
             return
-        since = int(parse_qs(urlsplit(h.path).query).get('resourceVersion', ['0'])[0] or 0)
+        query = parse_qs(urlsplit(h.path).query)
+        since = int(query.get('resourceVersion', ['0'])[0] or 0)
+        stream = 'sendInitialEvents' in query
         with self.lock:
+            self.lists += stream
             for obj in self.pods.values():
                 if int(obj['metadata']['resourceVersion']) > since:
-                    events.put(json.dumps({'type': 'MODIFIED', 'object': obj}).encode() + b'\n')
+                    events.put(json.dumps({'type': 'ADDED' if stream else 'MODIFIED', 'object': obj}).encode() + b'\n')
+            if stream:
+                end = {'kind': 'Pod', 'apiVersion': 'v1', 'metadata': {
+                    'resourceVersion': str(self.rv), 'annotations': {'k8s.io/initial-events-end': 'true'}}}
+                events.put(json.dumps({'type': 'BOOKMARK', 'object': end}).encode() + b'\n')
             self.watchers.append(events)
         h.send_response(200)
         h.send_header('Content-Type', 'application/json')

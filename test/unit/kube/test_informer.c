@@ -18,6 +18,7 @@ typedef struct Rig {
     FakeVerdict verdict; /* for what the hook catches */
     int strikes;         /* requests it still catches */
     bool strike_watches;
+    bool streams;
 } Rig;
 
 static void on_change(KubeListener *listener, const KubeStore *store, const KubeChange *change)
@@ -54,21 +55,27 @@ static FakeVerdict hook(void *ctx, const FakeCall *call)
     return (FakeVerdict){.kind = FAKE_PASS};
 }
 
-static void rig_init(Rig *rig, const char *selector, uint64_t resync_ns)
+static void rig_init_with(Rig *rig, const char *selector, uint64_t resync_ns, bool streams)
 {
-    *rig = (Rig){.listener = {.fn = on_change}};
+    *rig = (Rig){.listener = {.fn = on_change}, .streams = streams};
     fake_world_init(&rig->world, 1);
     fakeapi_set_hook(rig->world.api, hook, rig);
     strbuf_init(&rig->log, 1u << 20);
     rig->pods = kube_informer_new(&(KubeInformerConfig){.api = rig->world.client,
                                                         .kind = kube_kind(KUBE_POD),
                                                         .label_selector = selector,
+                                                        .stream = streams,
                                                         .seed = 4,
                                                         .limit = 2,
                                                         .resync_ns = resync_ns,
                                                         .on_state = on_state,
                                                         .ctx = rig});
     kube_store_listen(kube_informer_store(rig->pods), &rig->listener);
+}
+
+static void rig_init(Rig *rig, const char *selector, uint64_t resync_ns)
+{
+    rig_init_with(rig, selector, resync_ns, false);
 }
 
 static void rig_deinit(Rig *rig)
@@ -395,4 +402,162 @@ T_TEST(informer_heals_from_everything)
         fake_world_run(&rig.world, 120 * NS_PER_S);
         check_in_sync(&rig);
     }
+}
+
+/* ---- lists as streams ---- */
+
+T_TEST(informer_streams_its_list_in_one_request)
+{
+    AUTO(rig) Rig rig;
+    KubeInformerStats stats;
+
+    rig_init_with(&rig, "app=x", 0, true);
+    pod(&rig, "a", "x");
+    pod(&rig, "b", "y");
+    pod(&rig, "c", "x");
+    kube_informer_start(rig.pods);
+    run(&rig, NS_PER_S);
+    T_CHECK(kube_informer_synced(rig.pods));
+    T_EQ_INT(rig.states, 1);
+    T_EQ_STR(strbuf_str(&rig.log), "+a +c ");
+    pod(&rig, "d", "x");
+    T_OK(fakeapi_patch(rig.world.api, KUBE_POD, "n", "a", "status: {phase: Running}"));
+    T_OK(fakeapi_delete(rig.world.api, KUBE_POD, "n", "c"));
+    run(&rig, NS_PER_S);
+    T_EQ_STR(strbuf_str(&rig.log), "+d ~a -c ");
+    T_EQ_STR(fakeapi_trace(rig.world.api), "STREAM pods *\n");
+    kube_informer_stats(rig.pods, &stats);
+    T_EQ_INT(stats.lists, 1);
+    T_EQ_INT(stats.streams, 1);
+    T_EQ_INT(stats.failures, 0);
+}
+
+T_TEST(informer_pages_where_streams_are_refused)
+{
+    AUTO(rig) Rig rig;
+    KubeInformerStats stats;
+
+    rig_init_with(&rig, NULL, 0, true);
+    fakeapi_set_streams(rig.world.api, false);
+    pod(&rig, "a", "x");
+    kube_informer_start(rig.pods);
+    run(&rig, 100 * NS_PER_MS);
+    T_EQ_STR(fakeapi_trace(rig.world.api), "STREAM pods *\nGET pods *\nWATCH pods *\n");
+    T_CHECK(kube_informer_synced(rig.pods));
+    T_EQ_INT(rig.states, 1); /* not a word about the refusal */
+    check_in_sync(&rig);
+    kube_informer_stats(rig.pods, &stats);
+    T_EQ_INT(stats.streams, 0);
+    T_EQ_INT(stats.failures, 0);
+}
+
+T_TEST(informer_streams_again_after_410_and_finds_deletions)
+{
+    AUTO(rig) Rig rig;
+    KubeInformerStats stats;
+
+    rig_init_with(&rig, NULL, 0, true);
+    pod(&rig, "a", "x");
+    pod(&rig, "b", "x");
+    kube_informer_start(rig.pods);
+    run(&rig, 10 * NS_PER_S);
+    fakeapi_cut_watches(rig.world.api, -ECONNRESET);
+    run(&rig, 10 * NS_PER_MS);
+    T_OK(fakeapi_delete(rig.world.api, KUBE_POD, "n", "a"));
+    pod(&rig, "c", "x");
+    fakeapi_compact(rig.world.api);
+    run(&rig, 10 * NS_PER_S);
+    check_in_sync(&rig);
+    T_EQ_STR(strbuf_str(&rig.log), "+c -a ");
+    kube_informer_stats(rig.pods, &stats);
+    T_EQ_INT(stats.streams, 2);
+}
+
+T_TEST(informer_failing_streams_heal)
+{
+    static const FakeVerdict VERDICTS[] = {
+        {.kind = FAKE_STATUS, .http = 503},
+        {.kind = FAKE_STATUS, .http = 429, .retry_after_s = 9},
+        {.kind = FAKE_NOT_SENT},
+        {.kind = FAKE_LOST_BEFORE},
+        {.kind = FAKE_BODY, .http = 200, .body = "<html>\n"},
+        {.kind = FAKE_BODY, .http = 200, .body = ""},
+        {.kind = FAKE_BODY, .http = 200, .body = "{\"type\":\"ADDED\",\"object\":{}}\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++) {
+        AUTO(rig) Rig rig;
+
+        rig_init_with(&rig, NULL, 0, true);
+        pod(&rig, "a", "x");
+        rig.verdict = VERDICTS[i];
+        rig.strikes = 1;
+        rig.strike_watches = true;
+        kube_informer_start(rig.pods);
+        run(&rig, 100 * NS_PER_MS);
+        T_CHECK(!kube_informer_synced(rig.pods));
+        T_CHECK(rig.last != KUBE_REASON_NONE);
+        run(&rig, 60 * NS_PER_S);
+        T_CHECK(kube_informer_synced(rig.pods));
+        T_EQ_INT(rig.last, KUBE_REASON_NONE);
+        T_EQ_INT(rig.states, 2);
+        check_in_sync(&rig);
+    }
+}
+
+/* An old proxy that takes it for a plain watch: objects come, their end never. */
+T_TEST(informer_stream_that_stands_still_is_given_up)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init_with(&rig, NULL, 0, true);
+    pod(&rig, "a", "x");
+    rig.verdict = (FakeVerdict){.delay_ns = 600 * NS_PER_S};
+    rig.strikes = 1;
+    rig.strike_watches = true;
+    kube_informer_start(rig.pods);
+    run(&rig, 29 * NS_PER_S);
+    T_EQ_INT(rig.states, 0);
+    run(&rig, NS_PER_S + 100 * NS_PER_MS);
+    T_EQ_INT(rig.last, KUBE_REASON_NETWORK);
+    run(&rig, 2 * NS_PER_S);
+    T_CHECK(kube_informer_synced(rig.pods));
+    check_in_sync(&rig);
+    run(&rig, 600 * NS_PER_S); /* the timer does not outlive the list */
+    T_EQ_INT(rig.states, 2);
+}
+
+T_TEST(informer_stopped_in_a_stream_starts_over)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init_with(&rig, NULL, 0, true);
+    pod(&rig, "a", "x");
+    kube_informer_start(rig.pods);
+    kube_informer_stop(rig.pods);
+    run(&rig, 60 * NS_PER_S);
+    T_EQ_INT(rig.states, 0);
+    kube_informer_start(rig.pods);
+    run(&rig, NS_PER_S);
+    check_in_sync(&rig);
+}
+
+T_TEST(informer_with_a_namespace_that_cannot_be_reports_it)
+{
+    AUTO(fake_world) FakeWorld world;
+    Rig rig = {0};
+    KubeInformer *pods;
+
+    fake_world_init(&world, 1);
+    pods = kube_informer_new(&(KubeInformerConfig){.api = world.client,
+                                                   .kind = kube_kind(KUBE_POD),
+                                                   .ns = "Not/A/Namespace",
+                                                   .stream = true,
+                                                   .on_state = on_state,
+                                                   .ctx = &rig});
+    kube_informer_start(pods);
+    fake_world_run(&world, 10 * NS_PER_S);
+    T_EQ_INT(rig.last, KUBE_REASON_BAD_REQUEST);
+    T_CHECK(rig.states >= 2);
+    kube_informer_free(pods);
 }

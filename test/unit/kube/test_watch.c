@@ -349,3 +349,137 @@ T_TEST(watch_list_without_a_version_is_refused)
     T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
     T_EQ_STR(strbuf_str(&rig.log), "INIT INIT INIT ");
 }
+
+/* ---- lists as streams ---- */
+
+#define INITIAL_END(rv)                                                                            \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" rv  \
+    "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
+
+static void stream_init(Rig *rig)
+{
+    rig_init(rig);
+    kube_watch_stream(&rig->watch);
+    T_EQ_INT(next(rig).kind, KUBE_WATCH_DO_STREAM);
+}
+
+T_TEST(watch_stream_is_list_and_watch_in_one)
+{
+    AUTO(rig) Rig rig;
+    KubeError error;
+
+    stream_init(&rig);
+    T_OK(data(&rig, EVENT("ADDED", "b", "31") EVENT("ADDED", "a", "7"), &error));
+    T_EQ_STR(kube_watch_rv(&rig.watch), ""); /* in no order of versions */
+    T_OK(data(&rig, BOOKMARK("8") EVENT("DELETED", "b", "40") EVENT("MODIFIED", "a", "41"),
+              &error)); /* a server may send what came in between */
+    T_EQ_STR(strbuf_str(&rig.log), "INIT ib ia -b ia ");
+    T_OK(data(&rig, INITIAL_END("50") EVENT("ADDED", "c", "51"), &error));
+    T_EQ_STR(strbuf_str(&rig.log), "INIT ib ia -b ia DONE +c ");
+    T_EQ_STR(kube_watch_rv(&rig.watch), "51");
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_NOTHING);
+    rig.now += 400 * NS_PER_S;
+    kube_watch_on_eof(&rig.watch, rig.now);
+    T_EQ_STR(next(&rig).rv, "51"); /* resumed, not listed */
+}
+
+T_TEST(watch_stream_split_anywhere_gives_the_same)
+{
+    Str text = STR(EVENT("ADDED", "b", "11") INITIAL_END("12") EVENT("DELETED", "b", "13"));
+
+    for (size_t i = 0; i <= text.len; i++) {
+        AUTO(rig) Rig rig;
+        KubeError error;
+
+        stream_init(&rig);
+        T_OK(kube_watch_on_data(&rig.watch, str_take(text, i), &error));
+        T_OK(kube_watch_on_data(&rig.watch, str_drop(text, i), &error));
+        T_EQ_STR(strbuf_str(&rig.log), "INIT ib DONE -b ");
+        T_EQ_STR(kube_watch_rv(&rig.watch), "13");
+    }
+}
+
+T_TEST(watch_refused_stream_is_a_paged_list_at_once)
+{
+    static const KubeReason ROWS[] = {KUBE_REASON_INVALID, KUBE_REASON_FORBIDDEN,
+                                      KUBE_REASON_NOT_FOUND, KUBE_REASON_REJECTED};
+
+    for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+        AUTO(rig) Rig rig;
+        KubeError error = {.reason = ROWS[i]};
+
+        t_row(kube_reason_name(ROWS[i]));
+        stream_init(&rig);
+        T_CHECK(kube_watch_is_refusal(&rig.watch, &error));
+        kube_watch_on_fail(&rig.watch, &error, rig.now);
+        T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_LIST);
+        T_CHECK(!kube_watch_is_refusal(&rig.watch, &error)); /* of the list it is an error */
+        kube_watch_on_page(&rig.watch, STR("10"), STR(""), rig.now);
+        T_EQ_STR(next(&rig).rv, "10");
+        T_EQ_STR(strbuf_str(&rig.log), "INIT INIT DONE ");
+    }
+}
+
+T_TEST(watch_broken_stream_backs_off_to_a_paged_list)
+{
+    static const KubeReason ROWS[] = {
+        KUBE_REASON_NETWORK, KUBE_REASON_UNAVAILABLE, KUBE_REASON_TOO_MANY, KUBE_REASON_GONE,
+        KUBE_REASON_SERVER,  KUBE_REASON_BAD_ANSWER,  KUBE_REASON_INVALID};
+
+    for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+        AUTO(rig) Rig rig;
+        KubeError error = {.reason = ROWS[i], .retry_after_ns = 20 * NS_PER_S};
+        uint64_t wait;
+
+        t_row(kube_reason_name(ROWS[i]));
+        stream_init(&rig);
+        T_OK(data(&rig, EVENT("ADDED", "a", "7"), &error));
+        T_CHECK(!kube_watch_is_refusal(&rig.watch, &error)); /* it had begun */
+        kube_watch_on_fail(&rig.watch, &error, rig.now);
+        T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
+        T_EQ_INT(wait, 20 * NS_PER_S);
+        kube_watch_on_page(&rig.watch, STR("10"), STR(""), rig.now);
+        T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
+        /* The next time it is tried again. */
+        error = (KubeError){.reason = KUBE_REASON_GONE};
+        kube_watch_on_fail(&rig.watch, &error, rig.now + 2 * NS_PER_S);
+        T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_STREAM);
+    }
+}
+
+T_TEST(watch_stream_that_stops_early_is_no_list)
+{
+    AUTO(rig) Rig rig;
+    KubeError error;
+    uint64_t wait;
+
+    stream_init(&rig);
+    T_OK(data(&rig, EVENT("ADDED", "a", "7") BOOKMARK("9"), &error));
+    kube_watch_on_eof(&rig.watch, rig.now + 10 * NS_PER_S);
+    T_EQ_INT(rig.watch.error.reason, KUBE_REASON_BAD_ANSWER);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
+    T_CHECK(wait > 0);
+    T_EQ_STR(strbuf_str(&rig.log), "INIT ia INIT ");
+}
+
+T_TEST(watch_stream_with_a_bad_end_is_no_list)
+{
+    static const char *const ROWS[] = {
+        INITIAL_END(""),
+        INITIAL_END("0123456789012345678901234567890123456789012345678901234567890123456789"),
+        "{\"type\":\"ADDED\",\"object\":{}}\n",
+        "nonsense\n",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+        AUTO(rig) Rig rig;
+        KubeError error;
+        uint64_t wait;
+
+        t_row(ROWS[i]);
+        stream_init(&rig);
+        T_EQ_INT(data(&rig, ROWS[i], &error), -EBADMSG);
+        kube_watch_on_fail(&rig.watch, &error, rig.now);
+        T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
+    }
+}
