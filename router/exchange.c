@@ -256,6 +256,16 @@ void exchange_free(Exchange *x)
 
 /* ---- time ---- */
 
+static uint64_t tunnel_deadline(const Exchange *x)
+{
+    uint64_t idle_ns = x->worker->tuning.upgrade_idle_ns;
+    uint64_t lifetime_ns = x->worker->tuning.upgrade_lifetime_ns;
+    uint64_t idle = idle_ns > 0 ? x->progress_ns + idle_ns : LOOP_NEVER;
+    uint64_t end = lifetime_ns > 0 ? x->start_ns + lifetime_ns : LOOP_NEVER;
+
+    return idle < end ? idle : end;
+}
+
 uint64_t exchange_deadline(const Exchange *x)
 {
     uint64_t answer = x->sent_ns + x->limit_ns;
@@ -271,7 +281,7 @@ uint64_t exchange_deadline(const Exchange *x)
     case EXCHANGE_RELAY:
         return x->replied ? x->progress_ns + x->worker->tuning.proxy_ns : answer;
     case EXCHANGE_TUNNEL:
-        return LOOP_NEVER;
+        return tunnel_deadline(x);
     default:
         return x->progress_ns + x->worker->tuning.proxy_ns;
     }
@@ -292,6 +302,13 @@ static bool expire(Exchange *x)
     bool client_is_slow = x->state == EXCHANGE_RELAY && !x->req.done &&
                           buf_len(&x->back->out) == 0 && x->head_sent == buf_len(&x->head);
 
+    if (x->state == EXCHANGE_TUNNEL) {
+        bool idle = x->worker->tuning.upgrade_idle_ns > 0 &&
+                    exchange_now(x) >= x->progress_ns + x->worker->tuning.upgrade_idle_ns;
+
+        observe_limited(x->worker->shared->observe, "upgrade", idle ? "idle" : "lifetime");
+        return exchange_end_tunnel(x);
+    }
     if (x->state == EXCHANGE_FLUSH || x->replied) {
         return false;
     }

@@ -10,6 +10,7 @@
  */
 #include "router/body.h"
 #include "router/client.h"
+#include "router/frames.h"
 #include "router/routing.h"
 #include "router/worker.h"
 
@@ -81,6 +82,7 @@ struct Exchange {
     uint64_t limit_ns;    /* until response headers */
     const char *limit_name;
     ListNode waiter;
+    Frames frames; /* of a tunnel, sandbox to client */
     LimitHold client_hold;
     LimitHold sandbox_hold;
     uint32_t retry_after_s; /* of a reply of the router itself, 0 = do not say */
@@ -115,7 +117,10 @@ void exchange_dial_failed(Exchange *x, int error);
 bool exchange_restart(Exchange *x);           /* true: tried again on a fresh connection */
 ExchangeOutcome exchange_relay(Exchange *x);  /* relay.c */
 ExchangeOutcome exchange_tunnel(Exchange *x); /* tunnel.c */
-bool exchange_flush_back(Exchange *x);        /* true when bytes moved */
+/* Ends a tunnel from the router's side: close frame 1001 where a WebSocket takes one now. False:
+ * there is no such place, cut it. */
+bool exchange_end_tunnel(Exchange *x);
+bool exchange_flush_back(Exchange *x); /* true when bytes moved */
 void exchange_drop_back(Exchange *x);
 void exchange_leave_waiters(Exchange *x);
 uint64_t exchange_now(const Exchange *x);

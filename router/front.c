@@ -32,7 +32,7 @@ static void front_destroy(Front *front)
 
 bool front_is_idle(const Front *front)
 {
-    return !front->client.exchange && buf_len(&front->client.in) == 0 &&
+    return !front->lingering && !front->client.exchange && buf_len(&front->client.in) == 0 &&
            buf_len(&front->client.out) == 0;
 }
 
@@ -287,6 +287,20 @@ void front_step(Front *front)
 void front_kill(Front *front)
 {
     front_destroy(front);
+}
+
+void front_finish(Front *front)
+{
+    Exchange *x = front->client.exchange;
+
+    if (front->lingering) {
+        return; /* all was sent, the client has a moment to read it */
+    }
+    if (x && exchange_end_tunnel(x)) {
+        front_step(front);
+    } else {
+        front_kill(front);
+    }
 }
 
 static void front_ready(HttpStream *stream, uint32_t events)

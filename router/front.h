@@ -33,4 +33,6 @@ typedef struct Front {
 void front_accept(Worker *worker, int fd, const char *peer, const LimitHold *hold);
 void front_step(Front *front);
 void front_kill(Front *front); /* ends it now, whatever it does */
+/* Ends it as the protocol wants it, if that is possible now, else at once. */
+void front_finish(Front *front);
 bool front_is_idle(const Front *front);

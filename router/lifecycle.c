@@ -6,7 +6,8 @@
  *   SERVE    workers run; /readyz says 200
  *   LEAVE    SIGTERM came: /readyz says 503, requests are still taken while others learn about it
  *   DRAIN    nothing new is accepted, what runs may finish
- *   STOP     the time is over: everything is cut
+ *   FINISH   the time is over: WebSockets get their close frame, everything else is cut
+ *   STOP     everything is cut
  */
 #include "router/lifecycle.h"
 
@@ -19,8 +20,12 @@ enum {
     STAGE_SERVE,
     STAGE_LEAVE,
     STAGE_DRAIN,
+    STAGE_FINISH,
     STAGE_STOP,
 };
+
+/* How long clients have to take the close frame. */
+#define FINISH_NS NS_PER_S
 
 static void command_all(App *app, int command)
 {
@@ -99,6 +104,14 @@ static void drain(App *app)
     loop_timer_arm(app->loop, &app->timer, app->drain_end_ns);
 }
 
+static void finish_up(App *app)
+{
+    app->stage = STAGE_FINISH;
+    LOG_WARN(app->log, "closing what still runs");
+    command_all(app, WORKER_FINISH);
+    loop_timer_arm(app->loop, &app->timer, loop_now(app->loop) + FINISH_NS);
+}
+
 static void stop(App *app)
 {
     app->stage = STAGE_STOP;
@@ -150,6 +163,9 @@ void lifecycle_on_timer(LoopTimer *timer)
         drain(app);
         break;
     case STAGE_DRAIN:
+        finish_up(app);
+        break;
+    case STAGE_FINISH:
         stop(app);
         break;
     default:

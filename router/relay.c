@@ -91,6 +91,7 @@ static int start_tunnel(Exchange *x, const HttpHead *head, size_t n)
     x->replied = x->close = true;
     x->status = 101;
     x->state = EXCHANGE_TUNNEL;
+    x->frames.on = str_eq_nocase(http_head_get(head, HTTP_TOKEN_UPGRADE), STR("websocket"));
     body_init(&x->req, HTTP_BODY_EOF, 0, false, 0);
     body_init(&x->res, HTTP_BODY_EOF, 0, false, 0);
     atomic_fetch_add_explicit(&x->worker->shared->observe->upgrades, 1, memory_order_relaxed);

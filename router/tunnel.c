@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * After 101 the two connections are one opaque pipe: bytes both ways, one block of buffer a
- * direction, a FIN passed on when everything before it was. No idle limit: whoever speaks the other
- * protocol has its own; dead peers are found by TCP keep-alive.
+ * direction, a FIN passed on when everything before it was. Idle limits are asked for by flag:
+ * whoever speaks the other protocol has its own; dead peers are found by TCP keep-alive.
  */
 #include <errno.h>
 
@@ -32,8 +32,10 @@ static bool pump_down(Exchange *x, bool *ret_moved)
 {
     Client *client = x->client;
     size_t before = buf_len(&x->back->in) + buf_len(&client->out);
+    Str bytes = buf_str(&x->back->in);
 
     body_move(&x->res, &x->worker->bufs, &x->back->in, &client->out);
+    frames_pass(&x->frames, str_take(bytes, bytes.len - buf_len(&x->back->in)));
     buf_trim(&x->worker->bufs, &x->back->in);
     if (!client_flush(client)) {
         return false;
@@ -44,6 +46,21 @@ static bool pump_down(Exchange *x, bool *ret_moved)
         x->client_shut = true;
         client->ops->shutdown(client);
     }
+    return true;
+}
+
+bool exchange_end_tunnel(Exchange *x)
+{
+    if (x->state != EXCHANGE_TUNNEL || x->client_shut || !frames_at_boundary(&x->frames)) {
+        return false;
+    }
+    if (buf_append(&x->worker->bufs, &x->client->out, FRAMES_GOING_AWAY) < 0) {
+        return false;
+    }
+    x->req.discard = true;
+    x->progress_ns = exchange_now(x);
+    exchange_drop_back(x);
+    x->state = EXCHANGE_FLUSH;
     return true;
 }
 

@@ -100,9 +100,12 @@ static void on_wake(LoopWake *wake)
 
             if (command == WORKER_STOP || front_is_idle(front)) {
                 front_kill(front);
+            } else if (command == WORKER_FINISH && !worker->finishing) {
+                front_finish(front);
             }
         }
     }
+    worker->finishing = command >= WORKER_FINISH;
     finish_if_drained(worker);
 }
 

@@ -30,6 +30,7 @@ typedef struct Worker {
     _Atomic bool drained;
     bool started;
     bool draining;
+    bool finishing;
     LoopWake *done; /* of the main thread: signalled when drained */
 
     RouteTable *table; /* NULL until the first one is published */
@@ -53,6 +54,7 @@ enum {
     WORKER_RUN,
     WORKER_CLOSE_IDLE, /* answer on, but let no connection live on: shutdown is near */
     WORKER_DRAIN,      /* accept nothing more, finish what runs */
+    WORKER_FINISH,     /* the time is over: close WebSockets properly, cut the rest */
     WORKER_STOP,       /* end now */
 };
 
