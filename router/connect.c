@@ -118,6 +118,28 @@ static void wait_for_table(Exchange *x)
     worker->n_waiters++;
 }
 
+/* The host did not answer a moment ago. Where names have another source that one is asked, else
+ * this is the answer. */
+static bool is_suspect(Exchange *x, const Address *host)
+{
+    Worker *worker = x->worker;
+    uint64_t now = exchange_now(x);
+    uint64_t wait_ns = suspects_ask(&worker->suspects, host, now, worker->tuning.dial_ns);
+    char detail[240];
+
+    if (wait_ns == 0 || worker->shared->trust_pod_ip) {
+        return wait_ns > 0;
+    }
+    snprintf(detail, sizeof(detail),
+             "Sandbox %s/%s does not answer, its host is left alone for a moment "
+             "(--dead-host-backoff).",
+             x->routing.ns, x->routing.id);
+    observe_upstream_error(worker->shared->observe, routing_ns(&x->routing), "dial");
+    x->retry_after_s = (uint32_t)(wait_ns / NS_PER_S) + 1;
+    exchange_reply(x, 503, detail);
+    return true;
+}
+
 void exchange_resolve(Exchange *x)
 {
     const RouterShared *shared = x->worker->shared;
@@ -131,8 +153,14 @@ void exchange_resolve(Exchange *x)
         route =
             route_table_find(x->worker->table, routing_ns(&x->routing), routing_id(&x->routing));
     }
+    x->known |= route != NULL;
+    if (route && is_suspect(x, &route->address)) {
+        route = NULL;
+        if (!shared->trust_pod_ip) {
+            return;
+        }
+    }
     if (route) {
-        x->known = true;
         resolved(x, &route->address, "cache-name");
     } else if (shared->trust_pod_ip) {
         resolve_dns(x);
@@ -172,6 +200,7 @@ void exchange_dial(Exchange *x)
     if (x->back->error) {
         exchange_dial_failed(x, x->back->error);
     } else if (x->back->connected) {
+        suspects_clear(&x->worker->suspects, &x->target);
         x->state = EXCHANGE_RELAY;
         x->sent_ns = x->progress_ns = now;
     }
@@ -199,12 +228,25 @@ static void give_up(Exchange *x, int error)
     exchange_reply(x, 504, detail);
 }
 
+/* Only for addresses of the table: what clients name and what DNS says is theirs. */
+static void blame(Exchange *x, int error)
+{
+    bool dead = error == -ETIMEDOUT || error == -EHOSTUNREACH || error == -ENETUNREACH;
+    uint64_t wait_ns = x->worker->tuning.dead_host_ns;
+
+    if (dead && wait_ns > 0 && x->known && strcmp(x->source, "cache-name") == 0 &&
+        suspects_blame(&x->worker->suspects, &x->target, exchange_now(x), wait_ns)) {
+        observe_invalidation(x->worker->shared->observe, routing_ns(&x->routing));
+    }
+}
+
 void exchange_dial_failed(Exchange *x, int error)
 {
     const Tuning *limits = &x->worker->tuning;
     uint64_t delay = limits->retry_min_ns;
 
     exchange_drop_back(x);
+    blame(x, error);
     if (x->attempts >= limits->dial_retries) {
         give_up(x, error);
         return;

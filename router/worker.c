@@ -143,6 +143,7 @@ static void worker_free(Worker *worker)
 {
     http_acceptor_stop(&worker->acceptor);
     upstreams_deinit(&worker->upstreams);
+    suspects_deinit(&worker->suspects);
     worker->dns = dns_inbox_free(worker->dns);
     loop_wake_deinit(&worker->wake);
     route_table_unref(worker->table);
@@ -193,6 +194,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
     }
     access_init(&worker->access, shared->observe, worker->loop);
     upstreams_init(&worker->upstreams, worker->loop, &worker->bufs, exchange_back_event);
+    suspects_init(&worker->suspects, worker->upstreams.seed);
     set_keepalive(listen_fd);
     r = http_acceptor_start(&worker->acceptor, worker->loop, listen_fd, on_accept);
     r = r < 0 ? r : loop_wake_init(worker->loop, &worker->wake, on_wake);

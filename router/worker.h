@@ -15,6 +15,7 @@
 #include "router/access.h"
 #include "router/gauges.h"
 #include "router/shared.h"
+#include "router/suspects.h"
 #include "router/upstream.h"
 
 #define WORKER_CONNS_MAX 16384  /* client connections; more are answered 503 and closed */
@@ -46,6 +47,7 @@ typedef struct Worker {
     BufPool bufs;
     Buf scratch; /* heads are built here */
     Upstreams upstreams;
+    Suspects suspects;
     DnsInbox *dns; /* NULL without a resolver */
     HttpHead head; /* scratch: valid inside one call only */
 } Worker;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sandboxes that are not there, die, cut off or go stale; clients that leave."""
+import resource
+import signal
 import socket
 import threading
 import time
 
 import common
+import fakeapi
 from common import setup, teardown  # noqa: F401
-from lib import (OK, Backend, ask, connect, contains, equal, free_port, is_closed, read_all, read_exactly,
+from lib import (OK, Backend, Router, ask, connect, contains, equal, free_port, is_closed, read_all, read_exactly,
                  read_head, read_until, replying, request, routing, talk, wait_for)
 
 BAD_GATEWAY = b'{"detail":"Could not connect to the backend sandbox: box (%s)"}\n'
@@ -282,3 +285,84 @@ def test_a_host_that_drops_packets_is_dialled_again():
     for filler in fillers:
         filler.close()
     listener.close()
+
+
+class Hole:
+    """Answers no SYN: a listener whose queue is full."""
+
+    def __init__(self, ip):
+        self.socket = socket.socket()
+        self.socket.bind((ip, 0))
+        self.socket.listen(0)
+        self.port = self.socket.getsockname()[1]
+        self.filling = []
+        for _ in range(4):
+            sock = socket.socket()
+            sock.setblocking(False)
+            sock.connect_ex((ip, self.port))
+            self.filling.append(sock)
+        time.sleep(0.05)
+
+    def close(self):
+        for sock in [self.socket] + self.filling:
+            sock.close()
+
+
+def test_a_dead_host_costs_the_first_its_time_and_the_rest_nothing():
+    api = fakeapi.FakeApi()
+    api.put(fakeapi.pod('box', '127.0.0.1'))
+    api.put(fakeapi.pod('hole', '127.0.0.9'))
+    router = Router('--shutdown-delay=0s', '--workers=1', '--dial-timeout=500ms', '--upstream-max-retries=1',
+                    '--dead-host-backoff=2s', '--upstream-retry-initial-delay=10ms', api=api)
+    hole, backend = Hole('127.0.0.9'), Backend(replying(OK))
+    start = time.monotonic()
+    status, _, body = ask(router, 'hole', hole)
+    equal(status, 504)
+    equal(body, b'{"detail":"Timed out connecting to the backend sandbox: hole '
+                b'(--dial-timeout, 500ms, 2 attempts)"}\n')
+    assert 0.9 < time.monotonic() - start < 4
+    start = time.monotonic()
+    status, head, body = ask(router, 'hole', hole)
+    equal(status, 503)
+    contains(head, b'\r\nRetry-After: 2\r\n')
+    contains(body, b'Sandbox default/hole does not answer')
+    assert time.monotonic() - start < 0.3
+    equal(router.metric('sandbox_router_cache_invalidations_total', sandbox_namespace='default'), 1)
+    equal(ask(router, 'box', backend)[0], 200)
+    api.put(fakeapi.pod('hole', '127.0.0.1'))  # it has moved: nothing is held against the new address
+    wait_for(lambda: ask(router, 'hole', backend)[0] == 200)
+    api.put(fakeapi.pod('hole', '127.0.0.9'))
+    hole.close()
+    alive = Backend(replying(OK), ip='127.0.0.9')
+    wait_for(lambda: ask(router, 'hole', alive)[0] == 200)
+    equal(router.stop(signal.SIGTERM), 0)
+
+
+def test_a_thousand_requests_to_a_hole_delay_nobody():
+    api = fakeapi.FakeApi()
+    api.put(fakeapi.pod('box', '127.0.0.1'))
+    api.put(fakeapi.pod('hole', '127.0.0.9'))
+    router = Router('--shutdown-delay=0s', '--workers=1', '--dial-timeout=8s', '--upstream-max-retries=0', api=api)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    hole, backend = Hole('127.0.0.9'), Backend(replying(OK))
+
+    def speed():
+        with connect(router) as sock:
+            start = time.monotonic()
+            for _ in range(300):
+                sock.sendall(request('box', backend, close=False))
+                contains(read_until(sock, b'ok'), b' 200 ')
+            return time.monotonic() - start
+    alone = min(speed() for _ in range(3))
+    stuck = [connect(router) for _ in range(1000)]
+    for sock in stuck:
+        sock.sendall(request('hole', hole))
+    wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 1000)
+    beside = min(speed() for _ in range(3))
+    equal(router.metric('sandbox_router_inflight_requests'), 1000)
+    assert beside < 2 * alone + 0.1, (alone, beside)
+    for sock in stuck:
+        sock.close()
+    wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 0)
+    hole.close()
+    equal(router.stop(signal.SIGTERM), 0)
