@@ -44,6 +44,7 @@ void http_conn_destroy(HttpConn *conn, int error)
 {
     HttpServer *server = conn->server;
 
+    conn->stream.cut = conn->x.active && (!conn->x.ended || conn->out.len > 0);
     http_exchange_close(&conn->x, error);
     loop_timer_disarm(&conn->timer);
     loop_defer_cancel(&conn->step);
@@ -78,11 +79,10 @@ static void conn_read(HttpConn *conn)
     if (conn->in_len == conn->in_cap) {
         return;
     }
-    if (conn->in_len == 0) {
-        conn->head_ns = conn_now(conn);
-    }
     n = http_stream_read(&conn->stream, conn->in + conn->in_len, conn->in_cap - conn->in_len);
     if (n > 0) {
+        /* With the first byte, not with readiness: a part of a TLS record is no head yet. */
+        conn->head_ns = conn->in_len == 0 ? conn_now(conn) : conn->head_ns;
         conn->in_len += (size_t)n;
         conn->progress_ns = conn->lingering ? conn->progress_ns : conn_now(conn);
     } else if (n == 0) {
@@ -242,6 +242,7 @@ static bool conn_exchange(HttpConn *conn)
         x->was_full = false;
         if (x->ops && x->ops->on_writable) {
             x->ops->on_writable(x);
+            conn->yield = true;
             return true;
         }
     }
@@ -329,7 +330,9 @@ static void conn_step(HttpConn *conn)
 {
     bool more = true;
 
-    while (more && conn->error == 0) {
+    conn->yield = false;
+    for (int round = 0; more && !conn->yield && conn->error == 0; round++) {
+        conn->yield = round == HTTP_SERVER_ROUNDS_MAX;
         conn_flush(conn);
         if (conn->error == 0) {
             size_t queued = conn->out.len;
@@ -342,7 +345,11 @@ static void conn_step(HttpConn *conn)
         http_conn_destroy(conn, conn->error);
         return;
     }
-    loop_defer_cancel(&conn->step);
+    if (more) {
+        http_conn_post(conn);
+    } else {
+        loop_defer_cancel(&conn->step);
+    }
     conn_rearm(conn);
 }
 
@@ -361,7 +368,20 @@ static void conn_ready(HttpStream *stream, uint32_t events)
     if (events & (EPOLLHUP | EPOLLERR)) {
         http_conn_doom(conn, -ECONNRESET);
     }
-    conn_step(conn);
+    if (!list_node_is_linked(&conn->step.node)) { /* else it comes at the end of this turn */
+        conn_step(conn);
+    }
+}
+
+static int conn_open(HttpConn *conn, int fd)
+{
+    const HttpServerConfig *config = &conn->server->config;
+
+    if (config->stream_open) {
+        return config->stream_open(&conn->stream, config->stream_ctx, config->loop, fd, conn_ready);
+    }
+    http_stream_init_fd(&conn->stream, config->loop, fd, conn_ready);
+    return 0;
 }
 
 void http_conn_accept(HttpServer *server, int fd, const char *peer)
@@ -378,7 +398,10 @@ void http_conn_accept(HttpServer *server, int fd, const char *peer)
     http_head_init(&conn->x.head);
     loop_defer_init(&conn->step, conn_deferred);
     loop_timer_init(&conn->timer, conn_timeout);
-    http_stream_init_fd(&conn->stream, loop, fd, conn_ready);
+    if (conn_open(conn, fd) < 0) {
+        free(conn);
+        return;
+    }
     list_push_back(&server->conns, &conn->node);
     server->n_conns++;
     conn_rearm(conn);

@@ -47,9 +47,11 @@ static void on_accept(HttpAcceptor *acceptor, int fd, const char *peer)
     HttpServer *server = container_of(acceptor, HttpListener, acceptor)->server;
 
     if (server->n_conns >= server->config.conns_max) {
-        ssize_t n = send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL);
+        if (!server->config.stream_open) {
+            ssize_t n = send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL);
 
-        UNUSED(n); /* best effort: the connection ends either way */
+            UNUSED(n); /* best effort: the connection ends either way */
+        }
         close(fd);
         return;
     }

@@ -29,6 +29,7 @@
 #include "base/loop.h"
 #include "base/str.h"
 #include "http/parse.h"
+#include "http/stream.h"
 
 #define HTTP_SERVER_CONNS_MAX 1024 /* default of conns_max */
 #define HTTP_SERVER_HEAD_TIMEOUT_NS (10 * NS_PER_S)
@@ -42,6 +43,7 @@
     (2 * NS_PER_S)                        /* reading on after the last reply, so that it arrives */
 #define HTTP_SERVER_SKIP_MAX (256 * 1024) /* unread body that is skipped to keep a connection */
 #define HTTP_SERVER_IN_SIZE (16 * 1024)   /* read size, and most bytes of one on_data */
+#define HTTP_SERVER_ROUNDS_MAX 16         /* steps of one connection before others get their turn */
 
 typedef struct HttpServer HttpServer;
 typedef struct HttpExchange HttpExchange;
@@ -52,6 +54,9 @@ typedef struct HttpServerConfig {
     Loop *loop;
     HttpHandlerFn handler;
     void *ctx;
+    /* NULL = plain sockets; http_tls_open with an HttpTls that outlives the server = TLS. */
+    HttpStreamOpenFn stream_open;
+    void *stream_ctx;
     /* 0 = the default above */
     size_t conns_max; /* more are answered 503 and closed */
     uint64_t head_timeout_ns;
@@ -71,7 +76,8 @@ typedef struct HttpExchangeOps {
      * piece. Pieces are borrowed for the call. NULL when the body is not wanted.
      */
     void (*on_data)(HttpExchange *x, Str piece, bool end);
-    /* After a write said "full": there is room again. May be NULL. */
+    /* After a write said "full": there is room again. At most once in a turn of the loop, so that a
+     * client that reads as fast as we write leaves the others theirs. May be NULL. */
     void (*on_writable)(HttpExchange *x);
     /*
      * Last call. 0: the reply went out whole. Negative: the client is gone (-ECONNRESET), it took

@@ -82,6 +82,7 @@ struct HttpConn {
     bool eof;             /* client sent FIN */
     bool fresh;           /* no request yet */
     bool lingering;
+    bool yield; /* the rest of this step belongs to the next turn of the loop */
     char peer[INET6_ADDRSTRLEN];
     HttpExchange x;
 };

@@ -36,10 +36,15 @@ struct HttpStream {
     LoopDefer defer;   /* memory: readiness is posted, never called from inside read or write */
     uint32_t interest; /* events asked for */
     bool eof;          /* read returned 0 */
+    bool cut;          /* set by the owner: close without an orderly end, so that what was sent
+                          does not look whole (TLS says no close_notify) */
 };
 
 /* Takes the non-blocking fd; the loop sees it with the first http_stream_watch(). */
 void http_stream_init_fd(HttpStream *stream, Loop *loop, int fd, HttpStreamFn fn);
+/* Makes a stream of another kind over a socket, as http_tls_open() does. -errno: the fd is closed.
+ */
+typedef int (*HttpStreamOpenFn)(HttpStream *stream, void *ctx, Loop *loop, int fd, HttpStreamFn fn);
 int http_stream_fd(const HttpStream *stream); /* -1 when there is none */
 /* Gives the fd back unclosed and leaves the stream closed. -1 when there is none. */
 int http_stream_take_fd(HttpStream *stream);

@@ -25,7 +25,6 @@ typedef struct DownloadJob {
     uint64_t at;
     uint64_t left;
     bool done;
-    LoopDefer again;
 } DownloadJob;
 
 /* What identifies the content, and the names and values of the reply's fields. */
@@ -63,17 +62,9 @@ static void pump(DownloadJob *job)
     }
 }
 
-static void on_again(LoopDefer *defer)
-{
-    pump(container_of(defer, DownloadJob, again));
-}
-
-/* Not at once: a client that reads as fast as we write must leave the others their turn. */
 static void on_writable(HttpExchange *x)
 {
-    DownloadJob *job = http_exchange_user(x);
-
-    loop_defer_post(http_exchange_loop(x), &job->again);
+    pump(http_exchange_user(x));
 }
 
 static void on_close(HttpExchange *x, int error)
@@ -81,7 +72,6 @@ static void on_close(HttpExchange *x, int error)
     DownloadJob *job = http_exchange_user(x);
 
     UNUSED(error);
-    loop_defer_cancel(&job->again);
     fd_close(&job->fd);
     free(job);
 }
@@ -183,7 +173,6 @@ static void stream(HttpExchange *x, DownloadHead *h, int fd, uint64_t size)
     }
     job = xcalloc(1, sizeof(*job));
     *job = (DownloadJob){.x = x, .fd = fd, .at = first, .left = length};
-    loop_defer_init(&job->again, on_again);
     http_exchange_set_ops(x, &OPS, job);
     http_exchange_begin(x, status, h->fields, h->n, length);
     if (http_exchange_head(x)->method_id == HTTP_METHOD_HEAD) {

@@ -35,7 +35,6 @@ typedef struct ExecuteJob {
     Command *command; /* while it runs */
     ResultJson result;
     bool streaming;
-    LoopDefer again; /* the next pieces of a large result */
 } ExecuteJob;
 
 static void job_leave_queue(ExecuteJob *job)
@@ -68,7 +67,6 @@ static void on_close(HttpExchange *x, int error)
         command_cancel(job->command);
     }
     job_leave_queue(job);
-    loop_defer_cancel(&job->again);
     strbuf_deinit(&job->body);
     exec_request_deinit(&job->request);
     result_json_deinit(&job->result);
@@ -94,17 +92,9 @@ static void pump(ExecuteJob *job)
     }
 }
 
-static void on_again(LoopDefer *defer)
-{
-    pump(container_of(defer, ExecuteJob, again));
-}
-
-/* Not at once: a client that reads as fast as we write must leave the others their turn. */
 static void on_writable(HttpExchange *x)
 {
-    ExecuteJob *job = http_exchange_user(x);
-
-    loop_defer_post(job->serve->loop, &job->again);
+    pump(http_exchange_user(x));
 }
 
 static void send_result(ExecuteJob *job)
@@ -352,6 +342,5 @@ void execute_handle(Serve *serve, HttpExchange *x, Str path)
     job->x = x;
     strbuf_init(&job->body, EXECREQ_BODY_MAX);
     result_json_init(&job->result);
-    loop_defer_init(&job->again, on_again);
     http_exchange_set_ops(x, &OPS, job);
 }

@@ -84,12 +84,9 @@ static void on_again(LoopDefer *defer)
     listing_pump(container_of(defer, ListingJob, again));
 }
 
-/* Not at once: others get their turn between two pieces. */
 static void listing_on_writable(HttpExchange *x)
 {
-    ListingJob *job = http_exchange_user(x);
-
-    loop_defer_post(http_exchange_loop(x), &job->again);
+    listing_pump(http_exchange_user(x));
 }
 
 static void listing_on_close(HttpExchange *x, int error)

@@ -527,3 +527,130 @@ T_TEST(a_bad_listen_address_is_explained)
     T_OK(http_server_listen(fix.server, STR("[::1]:0"), &err));
     teardown();
 }
+
+/* ---- fairness ---- */
+
+static int greedy_calls;
+
+/* A client that takes whatever is written, at once. */
+static ssize_t greedy_write(HttpStream *stream, const struct iovec *iov, int n)
+{
+    ssize_t len = 0;
+
+    UNUSED(stream);
+    for (int i = 0; i < n; i++) {
+        len += (ssize_t)iov[i].iov_len;
+    }
+    return len;
+}
+
+static const HttpStreamOps *socket_ops;
+
+static ssize_t greedy_read(HttpStream *stream, void *buf, size_t len)
+{
+    return socket_ops->read(stream, buf, len);
+}
+
+static int greedy_shutdown(HttpStream *stream)
+{
+    return socket_ops->shutdown(stream);
+}
+
+static int greedy_watch(HttpStream *stream, uint32_t events)
+{
+    return socket_ops->watch(stream, events);
+}
+
+static void greedy_close(HttpStream *stream)
+{
+    socket_ops->close(stream);
+}
+
+static int greedy_open(HttpStream *stream, void *ctx, Loop *loop, int fd, HttpStreamFn fn)
+{
+    static const HttpStreamOps ops = {greedy_read, greedy_write, greedy_shutdown, greedy_watch,
+                                      greedy_close};
+
+    UNUSED(ctx);
+    http_stream_init_fd(stream, loop, fd, fn);
+    socket_ops = stream->ops;
+    stream->ops = &ops;
+    return 0;
+}
+
+static void endless(HttpExchange *x)
+{
+    static char block[HTTP_SERVER_OUT_HIGH];
+
+    greedy_calls++;
+    T_CHECK(greedy_calls < 1000); /* or it never comes back */
+    http_exchange_write(x, (Str){block, sizeof(block)});
+}
+
+static void on_endless(HttpExchange *x, void *ctx)
+{
+    static const HttpExchangeOps ops = {.on_writable = endless};
+
+    UNUSED(ctx);
+    http_exchange_set_ops(x, &ops, NULL);
+    http_exchange_begin(x, 200, NULL, 0, HTTP_LENGTH_UNKNOWN);
+    endless(x);
+}
+
+T_TEST(a_client_that_takes_everything_leaves_the_others_their_turn)
+{
+    HttpServerConfig config = {.handler = on_endless, .stream_open = greedy_open};
+    Err err = ERR_INIT;
+    int fd;
+
+    memset(&fix, 0, sizeof(fix));
+    strbuf_init(&fix.body, 1);
+    greedy_calls = 0;
+    T_OK(loop_new(clock_system(), &fix.loop));
+    config.loop = fix.loop;
+    fix.server = http_server_new(&config);
+    T_OK(http_server_listen(fix.server, STR("127.0.0.1:0"), &err));
+    fd = client_connect();
+    T_CHECK(write(fd, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", 27) == 27);
+    for (int i = 0; i < 100 && greedy_calls == 0; i++) {
+        T_OK(loop_step(fix.loop, 50 * NS_PER_MS));
+    }
+    for (int i = 0; i < 20; i++) {
+        int before = greedy_calls;
+
+        T_OK(loop_step(fix.loop, 0));
+        T_EQ_INT(greedy_calls - before, 1);
+    }
+    close(fd);
+    teardown();
+}
+
+T_TEST(pipelined_requests_leave_the_others_their_turn)
+{
+    static const char request[] = "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
+    char buf[65536];
+    int fd, replies = 0, turns = 0;
+
+    setup((HttpServerConfig){0});
+    fd = client_connect();
+    for (int i = 0; i < 200; i++) {
+        T_CHECK(write(fd, request, sizeof(request) - 1) == (ssize_t)sizeof(request) - 1);
+    }
+    while (replies < 200 && turns < 10000) {
+        int now = 0;
+        ssize_t n;
+
+        tick();
+        turns++;
+        n = read(fd, buf, sizeof(buf));
+        for (char *at = buf; n > 0 && (at = memmem(at, (size_t)(buf + n - at), "hello\n", 6));
+             at++) {
+            now++;
+        }
+        T_CHECK(now <= 2 * HTTP_SERVER_ROUNDS_MAX);
+        replies += now;
+    }
+    T_EQ_INT(replies, 200);
+    close(fd);
+    teardown();
+}
