@@ -30,7 +30,7 @@ ifeq ($(origin OPT_$(CONFIG)),undefined)
 $(error CONFIG=$(CONFIG) is not one of release, debug, asan, tsan, cov)
 endif
 
-PKGS := libcurl jansson yaml-0.1 openssl
+PKGS := libcurl jansson yaml-0.1 openssl libnghttp2
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
 

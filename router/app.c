@@ -41,6 +41,7 @@ static void fill_shared(App *app)
         .authz = {.token = options->auth_token},
         .allow_loopback = options->allow_loopback,
         .trust_pod_ip = options->trust_pod_ip,
+        .http2 = options->http2,
         .cluster_domain = options->cluster_domain,
         .board = &app->board,
         .dns = options->trust_pod_ip ? dns_new() : NULL,

@@ -83,6 +83,18 @@ static int put_trailers(const HttpHead *trailers, BufPool *pool, Buf *out)
     return r < 0 ? r : buf_append(pool, out, STR("\r\n"));
 }
 
+/* Where they go depends on the framing the body leaves in. */
+static int pass_trailers(Body *body, const HttpHead *trailers, BufPool *pool, Buf *out)
+{
+    if (body->discard) {
+        return 0;
+    }
+    if (body->chunked) {
+        return put_trailers(trailers, pool, out);
+    }
+    return body->on_trailers ? body->on_trailers(body->ctx, trailers) : 0;
+}
+
 static int move_trailers(Body *body, BufPool *pool, Buf *in, Buf *out)
 {
     HttpHead trailers;
@@ -100,16 +112,14 @@ static int move_trailers(Body *body, BufPool *pool, Buf *in, Buf *out)
     if (n == 0) {
         return BODY_MORE;
     }
-    if (body->chunked && !body->discard) {
-        /* A field may grow by two bytes ("a:b" -> "a: b" CRLF), so twice is always enough. */
-        if (payload_room(body, pool, out) < 2 * (size_t)n + 8 && buf_len(out) > 0) {
-            return BODY_FULL;
-        }
-        int r = put_trailers(&trailers, pool, out);
+    /* A field may grow by two bytes ("a:b" -> "a: b" CRLF), so twice is always enough. */
+    if (body->chunked && payload_room(body, pool, out) < 2 * (size_t)n + 8 && buf_len(out) > 0) {
+        return BODY_FULL;
+    }
+    int r = pass_trailers(body, &trailers, pool, out);
 
-        if (r < 0) {
-            return r;
-        }
+    if (r < 0) {
+        return r;
     }
     buf_consume(in, (size_t)n);
     body->done = true;
@@ -176,10 +186,26 @@ int body_move(Body *body, BufPool *pool, Buf *in, Buf *out)
     return body->done ? BODY_DONE : move_chunked(body, pool, in, out);
 }
 
-int body_end(Body *body, BufPool *pool, Buf *out)
+int body_end(Body *body, BufPool *pool, Str trailers, Buf *out)
 {
+    HttpHead head;
+    int n;
+
     if (body->done) {
         return BODY_DONE;
     }
-    return body->in == HTTP_BODY_EOF ? finish(body, pool, out) : -EPIPE;
+    if (body->in != HTTP_BODY_EOF) {
+        return -EPIPE;
+    }
+    if (trailers.len == 0) {
+        return finish(body, pool, out);
+    }
+    http_head_init(&head);
+    n = http_trailers_parse(&head, trailers.ptr, trailers.len);
+    if (n != (int)trailers.len) {
+        return n < 0 ? n : -EBADMSG;
+    }
+    body->done = true;
+    n = pass_trailers(body, &head, pool, out);
+    return n < 0 ? n : BODY_DONE;
 }

@@ -20,6 +20,9 @@ enum {
     BODY_DONE = 2, /* complete, the end of its framing included */
 };
 
+/* Trailers of a body that leaves without framing. 0 or -errno, which ends the body. */
+typedef int (*BodyTrailersFn)(void *ctx, const HttpHead *trailers);
+
 typedef struct Body {
     HttpBody in;   /* framing it comes in */
     bool chunked;  /* framing it leaves in: chunked, or plain bytes */
@@ -30,10 +33,16 @@ typedef struct Body {
     uint64_t total;
     uint64_t max; /* 0 = unlimited */
     HttpChunkDecoder dec;
+    BodyTrailersFn on_trailers; /* NULL: they are dropped when the body leaves as plain bytes */
+    void *ctx;
 } Body;
 
 void body_init(Body *body, HttpBody in, uint64_t length, bool chunked, uint64_t max);
 /* -EBADMSG malformed, -E2BIG trailers too long, -EFBIG more than max. */
 int body_move(Body *body, BufPool *pool, Buf *in, Buf *out);
-/* The peer closed: BODY_DONE when that ends this body, else -EPIPE (it is truncated). */
-int body_end(Body *body, BufPool *pool, Buf *out);
+/*
+ * The peer has ended its side: BODY_DONE when that ends this body, else -EPIPE (it is truncated).
+ * trailers: field lines with the empty line that came apart from the body, maybe none; errors as
+ * above.
+ */
+int body_end(Body *body, BufPool *pool, Str trailers, Buf *out);

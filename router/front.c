@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "router/h2.h"
 
 static uint64_t front_now(const Front *front)
 {
@@ -17,6 +18,7 @@ static void front_destroy(Front *front)
 {
     Worker *worker = front->worker;
 
+    front->h2 = h2_free(front->h2);
     if (front->client.exchange) {
         exchange_free(TAKE(front->client.exchange));
     }
@@ -32,7 +34,8 @@ static void front_destroy(Front *front)
 
 bool front_is_idle(const Front *front)
 {
-    return !front->lingering && !front->client.exchange && buf_len(&front->client.in) == 0 &&
+    return !front->lingering && !front->client.exchange &&
+           (!front->h2 || front->h2->n_streams == 0) && buf_len(&front->client.in) == 0 &&
            buf_len(&front->client.out) == 0;
 }
 
@@ -42,6 +45,9 @@ static bool front_has_room(const Front *front)
 {
     size_t len = buf_len(&front->client.in);
 
+    if (front->h2 && !front->lingering) {
+        return h2_has_room(front->h2);
+    }
     if (front->client.exchange || front->lingering) {
         return len < BUF_SIZE;
     }
@@ -135,6 +141,15 @@ static bool front_next_head(Front *front)
         front->dead |= front->client.eof;
         return false;
     }
+    if (front->fresh && front->worker->shared->http2) {
+        int seen = h2_preface(bytes);
+
+        if (seen > 0) {
+            front->h2 = seen > 1 ? h2_new(front) : NULL;
+            front->dead |= seen == 1 && front->client.eof;
+            return seen > 1;
+        }
+    }
     http_head_init(head);
     n = http_request_parse(head, bytes.ptr, bytes.len);
     if (n < 0) {
@@ -155,7 +170,7 @@ static bool front_next_head(Front *front)
     return true;
 }
 
-static void front_linger(Front *front)
+void front_linger(Front *front)
 {
     front->lingering = true;
     front->since_ns = front_now(front);
@@ -188,6 +203,10 @@ static bool front_advance(Front *front)
         front->dead |= front->client.eof;
         return false;
     }
+    if (front->h2) {
+        h2_advance(front->h2);
+        return false;
+    }
     if (!front->client.exchange) {
         return front_next_head(front);
     }
@@ -209,6 +228,9 @@ static uint64_t front_deadline(const Front *front)
     }
     if (front->lingering) {
         return front->since_ns + FRONT_LINGER_NS;
+    }
+    if (front->h2) {
+        return h2_deadline(front->h2);
     }
     if (buf_len(&front->client.in) > 0 || front->fresh) {
         return front->since_ns + front->worker->tuning.head_ns;
@@ -237,7 +259,9 @@ static void front_timeout(LoopTimer *timer)
 {
     Front *front = container_of(timer, Front, timer);
 
-    if (!front->client.exchange && front_now(front) >= front_deadline(front)) {
+    if (front->h2 && !front->lingering) {
+        h2_timeout(front->h2);
+    } else if (!front->client.exchange && front_now(front) >= front_deadline(front)) {
         if (buf_len(&front->client.in) > 0 && !front->lingering) {
             front_refuse(front, 408, "The request head did not arrive in time.");
         } else {
@@ -268,7 +292,8 @@ void front_step(Front *front)
 {
     while (!front->dead && front_advance(front)) {
     }
-    if (!front->dead && front->worker->draining && front_is_idle(front) && !front->lingering) {
+    if (!front->dead && front->worker->draining && !front->h2 && front_is_idle(front) &&
+        !front->lingering) {
         /* While the listener is still open, a new connection may say what it wants. */
         front->dead = !front->fresh || !loop_io_is_added(&front->worker->acceptor.io);
     }
@@ -284,6 +309,15 @@ void front_step(Front *front)
     }
 }
 
+void front_drain(Front *front)
+{
+    if (front->h2) {
+        front_step(front); /* says GOAWAY */
+    } else if (front_is_idle(front) && !front->fresh) {
+        front_kill(front);
+    }
+}
+
 void front_kill(Front *front)
 {
     front_destroy(front);
@@ -296,7 +330,10 @@ void front_finish(Front *front)
     if (front->lingering) {
         return; /* all was sent, the client has a moment to read it */
     }
-    if (x && exchange_end_tunnel(x)) {
+    if (front->h2) {
+        h2_finish(front->h2);
+        front_step(front);
+    } else if (x && exchange_end_tunnel(x)) {
         front_step(front);
     } else {
         front_kill(front);

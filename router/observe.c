@@ -96,6 +96,8 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access
                                     "Reloads of the serving certificate.", outcome_labels);
     observe->limited = counter(metrics, "sandbox_router_limited_total",
                                "Connections and requests refused by a limit.", limited_labels);
+    observe->h2_calmed = counter(metrics, "sandbox_router_http2_calmed_total",
+                                 "HTTP/2 connections ended because of a flood of frames.", NULL);
     register_gauges(observe);
 }
 
@@ -128,6 +130,11 @@ void observe_invalidation(Observe *observe, Str ns)
 void observe_limited(Observe *observe, const char *scope, const char *limit)
 {
     counter_inc(counter_with(observe->limited, str_from(scope), str_from(limit)));
+}
+
+void observe_h2_calmed(Observe *observe)
+{
+    counter_inc(counter_series(observe->h2_calmed, NULL));
 }
 
 void observe_authz(Observe *observe, bool allowed)

@@ -27,6 +27,7 @@ typedef struct Observe {
     CounterFamily *authz;
     CounterFamily *cert_reloads;
     CounterFamily *limited;
+    CounterFamily *h2_calmed;
     _Atomic int64_t inflight;
     _Atomic int64_t upgrades;
     _Atomic uint64_t routes;
@@ -58,4 +59,5 @@ void observe_upstream_error(Observe *observe, Str ns, const char *reason);
 void observe_upstream_retry(Observe *observe, Str ns);
 void observe_invalidation(Observe *observe, Str ns);
 void observe_limited(Observe *observe, const char *scope, const char *limit);
+void observe_h2_calmed(Observe *observe); /* a flood on HTTP/2 ended its connection */
 void observe_authz(Observe *observe, bool allowed);

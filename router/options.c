@@ -78,6 +78,7 @@ static const OptSpec specs[] = {
     FLAG("cache-enabled", OPT_BOOL, cache_enabled, "true", "follow the API server's Pods"),
     FLAG("cache-namespace", OPT_STRING, cache_namespace, "", "one namespace only; empty = all"),
     FLAG("kubeconfig", OPT_STRING, kubeconfig, "", "default: $KUBECONFIG, then in-cluster"),
+    FLAG("http2", OPT_BOOL, http2, "true", "HTTP/2 for clients that speak it, and gRPC"),
     FLAG("access-log", OPT_BOOL, access_log, "true", "a log line for each request"),
     {.name = "config",
      .kind = OPT_STRING,

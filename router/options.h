@@ -69,6 +69,7 @@ typedef struct RouterOptions {
     bool cache_enabled;
     const char *cache_namespace;
     const char *kubeconfig;
+    bool http2;
     bool access_log;
     const char *config;
     int64_t resolve_wait_ns;

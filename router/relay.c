@@ -114,6 +114,13 @@ static int pass_interim(Exchange *x, const HttpHead *head, size_t n)
     return r;
 }
 
+static int pass_trailers(void *ctx, const HttpHead *trailers)
+{
+    Client *client = ctx;
+
+    return client->ops->trailers(client, trailers);
+}
+
 static int start_reply(Exchange *x, const HttpHead *head, size_t n)
 {
     bool unsized = head->body == HTTP_BODY_CHUNKED || head->body == HTTP_BODY_EOF;
@@ -129,6 +136,8 @@ static int start_reply(Exchange *x, const HttpHead *head, size_t n)
         return r;
     }
     body_init(&x->res, head->body, head->content_length, chunked, 0);
+    x->res.on_trailers = x->client->framed ? NULL : pass_trailers;
+    x->res.ctx = x->client;
     x->back_keep = head->keep_alive && !x->upgrade;
     x->back->in_max = BUF_SIZE;
     x->replied = x->res_open = true;
@@ -209,6 +218,9 @@ static bool relay_request(Exchange *x, ExchangeOutcome *ret_outcome)
     bool was_done = x->req.done;
     int r = body_move(&x->req, &x->worker->bufs, &x->client->in, &x->back->out);
 
+    if (r == BODY_MORE && x->client->ended) {
+        r = body_end(&x->req, &x->worker->bufs, buf_str(&x->client->trailers), &x->back->out);
+    }
     if (r < 0) {
         *ret_outcome = refuse_body(x, r);
         return false;
@@ -234,7 +246,8 @@ static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
     } else {
         r = body_move(&x->res, &x->worker->bufs, &x->back->in, &x->client->out);
         if (r == BODY_MORE && (x->back->eof || x->back->error)) {
-            r = x->back->error ? -EPIPE : body_end(&x->res, &x->worker->bufs, &x->client->out);
+            r = x->back->error ? -EPIPE
+                               : body_end(&x->res, &x->worker->bufs, STR(""), &x->client->out);
         }
         if (r < 0) {
             client_flush(x->client); /* what came is the client's, the cut says more was due */

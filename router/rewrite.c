@@ -99,7 +99,7 @@ int rewrite_request(const HttpHead *head, const RewriteRequest *options, BufPool
     return out.error;
 }
 
-static bool response_drops(const HttpHead *head, const HttpHeader *field)
+bool rewrite_response_drops(const HttpHead *head, const HttpHeader *field)
 {
     return (http_token_flags(field->id) & HTTP_TOKEN_HOP) ||
            field->id == HTTP_TOKEN_CONTENT_LENGTH || http_head_connection_names(head, field->name);
@@ -118,7 +118,7 @@ int rewrite_response(const HttpHead *head, const RewriteResponse *options, BufPo
     for (size_t i = 0; i < head->n_headers; i++) {
         const HttpHeader *field = &head->headers[i];
 
-        if (!response_drops(head, field)) {
+        if (!rewrite_response_drops(head, field)) {
             put_field(&out, field->name, field->value);
         }
     }

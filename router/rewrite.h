@@ -27,3 +27,5 @@ typedef struct RewriteResponse {
 } RewriteResponse;
 
 int rewrite_response(const HttpHead *head, const RewriteResponse *options, BufPool *pool, Buf *out);
+/* Fields of a reply that are not copied: they belong to one connection or are written anew. */
+bool rewrite_response_drops(const HttpHead *head, const HttpHeader *field);

@@ -21,6 +21,7 @@ typedef struct RouterShared {
     bool allow_loopback;
     bool trust_pod_ip; /* X-Sandbox-Pod-IP and DNS are targets */
     bool use_table;
+    bool http2; /* clients may speak it */
     const char *cluster_domain;
     RouteBoard *board;
     Dns *dns; /* NULL unless trust_pod_ip */

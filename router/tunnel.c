@@ -20,7 +20,8 @@ static bool pump_up(Exchange *x, bool *ret_moved)
     if (buf_len(&x->back->out) > 0) {
         *ret_moved |= exchange_flush_back(x);
     }
-    if (client->eof && !x->back_shut && buf_len(&client->in) == 0 && buf_len(&x->back->out) == 0) {
+    if ((client->eof || client->ended) && !x->back_shut && buf_len(&client->in) == 0 &&
+        buf_len(&x->back->out) == 0) {
         x->back_shut = true;
         http_stream_shutdown(&x->back->stream);
     }

@@ -67,11 +67,7 @@ static void close_idle(Worker *worker)
     worker->draining = true;
     upstreams_close_idle(&worker->upstreams);
     list_foreach (&worker->fronts, node) {
-        Front *front = list_entry(node, Front, node);
-
-        if (front_is_idle(front) && !front->fresh) {
-            front_kill(front);
-        }
+        front_drain(list_entry(node, Front, node));
     }
 }
 

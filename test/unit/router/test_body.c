@@ -35,7 +35,7 @@ static void run(HttpBody kind, uint64_t length, bool chunked, uint64_t max, Str 
         }
     }
     if (ret->r == BODY_MORE && eof) {
-        ret->r = body_end(&body, &pool, &to);
+        ret->r = body_end(&body, &pool, STR(""), &to);
         strbuf_append(&ret->out, buf_str(&to));
     }
     buf_release(&pool, &to);
