@@ -265,6 +265,10 @@ static void start(H2Stream *stream)
         n = http_request_parse(head, text.ptr, text.len);
         stream->refusal = head->error;
     }
+    if (n > 0 && (size_t)n > client->worker->tuning.head_max) {
+        n = -E2BIG;
+        stream->refusal = "The request head is too large (--max-request-header-bytes).";
+    }
     if (n > 0) {
         client->exchange = exchange_new(client, (size_t)n);
         return;
