@@ -124,6 +124,10 @@ static void put_line(Access *access, const ObserveRequest *request)
     put_number(out, request->bytes_out, 1);
     put_text(out, STR(",\"user_agent\":"), request->user_agent);
     put_text(out, STR(",\"source\":"), str_from(request->source));
+    if (request->trace_id.len > 0) {
+        put_text(out, STR(",\"trace_id\":"), request->trace_id);
+        put_text(out, STR(",\"span_id\":"), request->span_id);
+    }
     strbuf_append(out, STR("}\n"));
 }
 

@@ -119,6 +119,39 @@ static int init_kube(App *app, Err *reterr)
     return 0;
 }
 
+static void on_collector(void *ctx, const char *why)
+{
+    const App *app = ctx;
+
+    if (why) {
+        LOG_WARN(app->log, "spans do not reach the collector", F_CSTR("error", why));
+    } else {
+        LOG_INFO(app->log, "spans reach the collector");
+    }
+}
+
+/* Tracing that cannot be set up is no reason not to serve. */
+static void init_tracing(App *app)
+{
+    const TracerHooks hooks = {.on_state = on_collector, .ctx = app};
+    Err note = ERR_INIT;
+    int r;
+
+    if (!app->options->enable_tracing) {
+        return;
+    }
+    r = tracer_new_env(app->loop, "sandbox-router", NULL, &hooks, &app->tracer, &note);
+    if (r == 0) {
+        tracer_metrics_register(app->tracer, app->registry);
+        app->shared.tracer = app->tracer;
+    }
+    if (r < 0) {
+        LOG_WARN(app->log, "no tracing", F_CSTR("why", note.msg));
+    } else if (note.msg[0]) {
+        LOG_WARN(app->log, "tracing", F_CSTR("note", note.msg));
+    }
+}
+
 /* Each connection takes two descriptors; the soft limit of many environments is 1024. */
 static void raise_descriptor_limit(void)
 {
@@ -165,6 +198,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     raise_descriptor_limit();
     init_workers(app);
     fill_shared(app);
+    init_tracing(app);
     app->probes.not_ready = "starting";
     r = probes_start(&app->probes, app->loop, app->registry, str_from(options->probe_bind_address),
                      str_from(options->metrics_bind_address), reterr);
@@ -196,6 +230,7 @@ void app_free(App *app)
     free_kube(app);
     probes_stop(&app->probes);
     dns_free(app->shared.dns);
+    tracer_free(app->tracer);
     loop_timer_disarm(&app->timer);
     loop_wake_deinit(&app->done);
     if (loop_io_is_added(&app->signals.io)) {

@@ -10,6 +10,7 @@
 #include "router/probes.h"
 #include "router/worker.h"
 
+#define APP_FLUSH_NS (2 * NS_PER_S) /* of waiting spans, at the end */
 #define APP_SYNC_NS (60 * NS_PER_S) /* the first list of Pods may take this long */
 
 struct App {
@@ -33,6 +34,7 @@ struct App {
     KubeConfig *kube_config;
     KubeCurl *curl;
     KubeApi *api;
+    Tracer *tracer; /* NULL without tracing */
     Feed *feed;
 
     int *listeners;

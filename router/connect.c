@@ -23,6 +23,10 @@ static int build_head(Exchange *x)
     Str raw = str_take(buf_str(&client->in), x->head_len);
     int r;
 
+    if (x->span) {
+        options.traceparent = str_from(x->span->parent);
+        options.drop_state = x->span->state_bad;
+    }
     if (!x->head_hot) { /* others have used the worker's head meanwhile: read ours again */
         http_head_init(&worker->head);
         r = http_request_parse(&worker->head, raw.ptr, raw.len);

@@ -196,6 +196,10 @@ Exchange *exchange_new(Client *client, size_t head_len)
     x->head_len = head_len;
     x->head_raw = x->head_hot = true;
     init_request_body(x, head);
+    if (worker->shared->tracer) {
+        x->span =
+            span_begin(worker->shared->tracer, &worker->rng, head, loop_wall_now(worker->loop));
+    }
     admit(x, head);
     return x;
 }
@@ -245,7 +249,14 @@ void exchange_free(Exchange *x)
     atomic_fetch_sub_explicit(&observe->inflight, 1, memory_order_relaxed);
     x->worker->bytes_in += x->req.total;
     x->worker->bytes_out += request.bytes_out;
+    if (x->span) {
+        request.trace_id = span_trace_id(x->span);
+        request.span_id = span_span_id(x->span);
+    }
     access_request(&x->worker->access, &request);
+    if (x->span) {
+        span_end(x->span, x->worker->shared->tracer, &request);
+    }
     exchange_leave_waiters(x);
     exchange_drop_back(x);
     fair_leave(x);

@@ -12,6 +12,7 @@
 #include "router/client.h"
 #include "router/frames.h"
 #include "router/routing.h"
+#include "router/span.h"
 #include "router/worker.h"
 
 #define EXCHANGE_METHOD_LOG_MAX 32 /* bytes kept for the log */
@@ -81,6 +82,7 @@ struct Exchange {
     uint64_t retry_ns;    /* when the next attempt may start, 0 = now */
     uint64_t limit_ns;    /* until response headers */
     const char *limit_name;
+    Span *span; /* NULL without tracing */
     ListNode waiter;
     Frames frames; /* of a tunnel, sandbox to client */
     LimitHold client_hold;

@@ -190,7 +190,7 @@ void lifecycle_on_done(LoopWake *wake)
 
 static void warn_once(App *app)
 {
-    if (app->options->tracing_asked) {
+    if (app->options->inert_asked) {
         LOG_WARN(app->log, "flags were given that have no effect here");
     }
     if (app->options->trust_pod_ip) {
@@ -213,6 +213,9 @@ int app_run(App *app)
     }
     for (size_t i = 0; i < app->n_started; i++) {
         worker_join(app->workers[i]);
+    }
+    if (app->tracer) {
+        tracer_flush(app->tracer, APP_FLUSH_NS);
     }
     return app->exit_code;
 }

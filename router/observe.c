@@ -109,7 +109,8 @@ void observe_log(Observe *observe, const ObserveRequest *request)
              F_STR("client_ip", request->client_ip), F_STR("sandbox_id", request->sandbox_id),
              F_STR("sandbox_namespace", request->sandbox_namespace),
              F_I64("bytes_out", request->bytes_out), F_STR("user_agent", request->user_agent),
-             F_CSTR("source", request->source));
+             F_CSTR("source", request->source), F_STR("trace_id", request->trace_id),
+             F_STR("span_id", request->span_id));
 }
 
 void observe_upstream_error(Observe *observe, Str ns, const char *reason)

@@ -47,6 +47,8 @@ typedef struct ObserveRequest {
     bool quiet; /* not in the access log */
     uint64_t bytes_out;
     Str user_agent;
+    Str trace_id; /* hex, empty without tracing */
+    Str span_id;
     const char *source; /* "cache-name", "pod-ip", "dns", "" */
 } ObserveRequest;
 

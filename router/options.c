@@ -10,8 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "router/options_limits.h"
 #include "json/yaml.h"
+#include "router/options_limits.h"
+#include "trace/config.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
 #define DELAY_INITIAL_DEFAULT (200 * (int64_t)NS_PER_MS)
@@ -67,7 +68,8 @@ static const OptSpec specs[] = {
     FLAG("upstream-retry-initial-delay", OPT_DURATION, retry_initial_ns, "200ms",
          "wait before the first of them, doubled each time"),
     FLAG("upstream-retry-max-delay", OPT_DURATION, retry_max_ns, "800ms", "longest such wait"),
-    INERT("enable-tracing", OPT_BOOL, inert.flag, "traces are not exported"),
+    FLAG("enable-tracing", OPT_BOOL, enable_tracing, "false",
+         "spans to the collector that OTEL_EXPORTER_OTLP_* name; on by itself when they name one"),
     INERT("enable-otel-metrics", OPT_BOOL, inert.flag, "metrics are scraped, not pushed"),
     CHOICE("authz-mode", authz_mode, "", authz_modes, "allow-all, tokenreview or scoped-token"),
     INERT("authz-tokenreview-ttl", OPT_DURATION, inert.number, "of --authz-mode=tokenreview"),
@@ -382,7 +384,9 @@ int options_load(int argc, char **argv, const char *(*env)(const char *), Router
     }
     if (r == 0) {
         apply_python(&options, argc <= 1 && !options.file, env);
-        options.tracing_asked = inert_was_set(&result);
+        options.inert_asked = inert_was_set(&result);
+        options.enable_tracing |=
+            !opts_was_set(specs, N_SPECS, &result, "enable-tracing") && trace_env_asks(env);
         r = validate(&options, reterr);
     }
     if (r < 0) {

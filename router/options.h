@@ -88,8 +88,9 @@ typedef struct RouterOptions {
         int64_t number;
         const char *text;
     } inert;
-    bool tracing_asked; /* a flag that has no effect here was given */
-    json_t *file;       /* owns the strings that came from the configuration file */
+    bool enable_tracing;
+    bool inert_asked; /* a flag that has no effect here was given */
+    json_t *file;     /* owns the strings that came from the configuration file */
 } RouterOptions;
 
 /* env: NULL = getenv. -EINVAL with a text that names the flag. */

@@ -41,7 +41,8 @@ static void put_length(Out *out, uint64_t length)
     put(out, (Str){text, (size_t)n});
 }
 
-static bool request_drops(const HttpHead *head, const HttpHeader *field, bool upgrade)
+static bool request_drops(const HttpHead *head, const HttpHeader *field,
+                          const RewriteRequest *options)
 {
     uint8_t flags = http_token_flags(field->id);
 
@@ -49,8 +50,14 @@ static bool request_drops(const HttpHead *head, const HttpHeader *field, bool up
         (HTTP_TOKEN_HOP | HTTP_TOKEN_ROUTING | HTTP_TOKEN_FORWARDING | HTTP_TOKEN_FRAMING)) {
         return true;
     }
-    if (field->id == HTTP_TOKEN_AUTHORIZATION || (field->id == HTTP_TOKEN_ORIGIN && upgrade)) {
+    if (field->id == HTTP_TOKEN_AUTHORIZATION ||
+        (field->id == HTTP_TOKEN_ORIGIN && options->upgrade)) {
         return true; /* Origin would not match the Host we set, and servers compare them */
+    }
+    if (options->traceparent.len > 0 &&
+        (field->id == HTTP_TOKEN_TRACEPARENT ||
+         (field->id == HTTP_TOKEN_TRACESTATE && options->drop_state))) {
+        return true;
     }
     return http_head_connection_names(head, field->name);
 }
@@ -80,7 +87,7 @@ int rewrite_request(const HttpHead *head, const RewriteRequest *options, BufPool
     for (size_t i = 0; i < head->n_headers; i++) {
         const HttpHeader *field = &head->headers[i];
 
-        if (!request_drops(head, field, options->upgrade)) {
+        if (!request_drops(head, field, options)) {
             put_field(&out, field->name, field->value);
         }
     }
@@ -88,6 +95,9 @@ int rewrite_request(const HttpHead *head, const RewriteRequest *options, BufPool
     put_field(&out, STR("X-Forwarded-For"), options->peer);
     put_field(&out, STR("X-Forwarded-Host"), head->host);
     put_field(&out, STR("X-Forwarded-Proto"), STR("http"));
+    if (options->traceparent.len > 0) {
+        put_field(&out, STR("traceparent"), options->traceparent);
+    }
     if (head->te_trailers) {
         put(&out, STR("TE: trailers\r\n"));
     }

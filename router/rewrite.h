@@ -11,9 +11,11 @@
 #include "router/buf.h"
 
 typedef struct RewriteRequest {
-    Str host;     /* Host of the target */
-    Str peer;     /* numeric address of the client */
-    bool upgrade; /* the request asks for another protocol and may get it */
+    Str host;        /* Host of the target */
+    Str peer;        /* numeric address of the client */
+    bool upgrade;    /* the request asks for another protocol and may get it */
+    Str traceparent; /* instead of the client's; empty: fields of tracing go on as they are */
+    bool drop_state; /* with traceparent: tracestate does not go on */
 } RewriteRequest;
 
 /* -E2BIG when the head does not fit into a buffer. */

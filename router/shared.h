@@ -13,6 +13,7 @@
 #include "router/observe.h"
 #include "router/table.h"
 #include "router/tuning.h"
+#include "trace/tracer.h"
 
 typedef struct RouterShared {
     TuningBoard *tuning;
@@ -26,5 +27,6 @@ typedef struct RouterShared {
     RouteBoard *board;
     Dns *dns; /* NULL unless trust_pod_ip */
     Observe *observe;
+    Tracer *tracer; /* NULL without tracing */
     Logger *log;
 } RouterShared;

@@ -188,6 +188,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
         free(worker);
         return err_set_errno(reterr, -r, "start a worker");
     }
+    rng_init_os(&worker->rng);
     access_init(&worker->access, shared->observe, worker->loop);
     upstreams_init(&worker->upstreams, worker->loop, &worker->bufs, exchange_back_event);
     suspects_init(&worker->suspects, worker->upstreams.seed);

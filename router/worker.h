@@ -49,6 +49,7 @@ typedef struct Worker {
     Upstreams upstreams;
     Suspects suspects;
     DnsInbox *dns; /* NULL without a resolver */
+    Rng rng;       /* of trace ids */
     HttpHead head; /* scratch: valid inside one call only */
 } Worker;
 

@@ -283,6 +283,26 @@ int tracer_new(Loop *loop, const TraceConfig *config, const TracerHooks *hooks, 
     return 0;
 }
 
+static const char *process_env(const char *name)
+{
+    return getenv(name);
+}
+
+int tracer_new_env(Loop *loop, const char *service, TraceEnvFn env, const TracerHooks *hooks,
+                   Tracer **ret, Err *ret_note)
+{
+    AUTO(trace_config) TraceConfig config = {0};
+    int r = trace_config_load(service, env ? env : process_env, &config, ret_note);
+
+    if (r == 0) {
+        r = tracer_new(loop, &config, hooks, ret, ret_note);
+    }
+    if (r == 0) {
+        memcpy(ret_note->msg, config.note, sizeof(config.note));
+    }
+    return r;
+}
+
 Tracer *tracer_free(Tracer *tracer)
 {
     if (!tracer) {

@@ -39,6 +39,13 @@ typedef struct TracerHooks {
 /* The config is copied; loop must live longer. hooks may be NULL. */
 int tracer_new(Loop *loop, const TraceConfig *config, const TracerHooks *hooks, Tracer **ret,
                Err *reterr);
+/*
+ * The same with the configuration of the environment (NULL = getenv). 0, and then *ret_note says
+ * what was ignored (config.h), "" = nothing; TRACE_E_OFF when the environment forbids it; negative
+ * with the reason in ret_note.
+ */
+int tracer_new_env(Loop *loop, const char *service, TraceEnvFn env, const TracerHooks *hooks,
+                   Tracer **ret, Err *ret_note);
 /* What is queued is lost: tracer_flush() first. No thread may use it any more. NULL is fine. */
 Tracer *tracer_free(Tracer *tracer);
 
