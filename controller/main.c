@@ -23,7 +23,10 @@
 #include "metrics/process.h"
 
 #define PROGRAM "sandbox-controller"
+#define TRACE_SERVICE "agent-sandbox-controller" /* service.name, as dashboards know it */
 #define EXIT_USAGE 2
+
+#define FLUSH_NS (2 * NS_PER_S) /* of waiting spans, at the end */
 
 /* What client libraries take for --kube-api-qps=0. */
 #define KUBE_API_QPS_DEFAULT 5
@@ -39,6 +42,7 @@ typedef struct Program {
     KubeConfig *config;
     KubeCurl *curl;
     Metrics *metrics;
+    Tracer *tracer; /* NULL without tracing */
     RestMeter rest_meter;
     Admin *admin;
     Manager *manager;
@@ -148,6 +152,47 @@ static int setup_cluster(Program *program, Err *reterr)
     return kube_curl_new(program->loop, program->config, &curl, &program->curl, reterr);
 }
 
+static void on_collector(void *ctx, const char *why)
+{
+    const Program *program = ctx;
+
+    if (why) {
+        LOG_WARN(program->log, "spans do not reach the collector", F_CSTR("error", why));
+    } else {
+        LOG_INFO(program->log, "spans reach the collector");
+    }
+}
+
+static const char *env_of_process(const char *name)
+{
+    return getenv(name);
+}
+
+/* Tracing that cannot be set up is no reason not to reconcile. */
+static void setup_tracing(Program *program)
+{
+    const TracerHooks hooks = {.on_state = on_collector, .ctx = program};
+    size_t n;
+    const OptSpec *specs = options_specs(&n);
+    bool given = opts_was_set(specs, n, &program->given, "enable-tracing");
+    Err note = ERR_INIT;
+    int r;
+
+    if (!(given ? program->options.enable_tracing : trace_env_asks(env_of_process))) {
+        return;
+    }
+    r = tracer_new_env(program->loop, TRACE_SERVICE, env_of_process, &hooks, &program->tracer,
+                       &note);
+    if (r == 0) {
+        tracer_metrics_register(program->tracer, program->metrics);
+    }
+    if (r < 0) {
+        LOG_WARN(program->log, "no tracing", F_CSTR("why", note.msg));
+    } else if (note.msg[0]) {
+        LOG_WARN(program->log, "tracing", F_CSTR("note", note.msg));
+    }
+}
+
 static int setup_manager(Program *program, Err *reterr)
 {
     ManagerConfig config = {
@@ -155,6 +200,7 @@ static int setup_manager(Program *program, Err *reterr)
         .transport = kube_curl_transport(program->curl),
         .log = program->log,
         .metrics = program->metrics,
+        .tracer = program->tracer,
         .options = &program->options,
         .lease_ns = program->lease_ns,
         .identity = program->identity,
@@ -191,6 +237,7 @@ static int setup(Program *program, Err *reterr)
     program->has_signals = true;
     program->metrics = metrics_new();
     metrics_process_register(program->metrics);
+    setup_tracing(program);
     r = setup_cluster(program, reterr);
     if (r == 0) {
         r = setup_manager(program, reterr);
@@ -214,6 +261,7 @@ static void teardown(Program *program)
     admin_free(program->admin);
     manager_free(program->manager);
     kube_curl_free(program->curl);
+    tracer_free(program->tracer);
     kube_config_free(program->config);
     metrics_free(program->metrics);
     if (program->has_signals) {
@@ -244,6 +292,9 @@ static int run(Program *program)
     warn_about_flags(program);
     manager_start(program->manager);
     r = loop_run(program->loop);
+    if (program->tracer) {
+        tracer_flush(program->tracer, FLUSH_NS);
+    }
     LOG_INFO(program->log, "stopped", F_I64("code", r));
     return r == 0 ? 0 : 1;
 }

@@ -157,6 +157,7 @@ static void exec_setup(Manager *manager)
         .api = manager->api,
         .log = manager->config.log,
         .metrics = manager->config.metrics,
+        .tracer = manager->config.tracer,
         .meters = manager->meters,
         .events = manager->events,
         .options = manager->config.options,

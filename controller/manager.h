@@ -14,6 +14,7 @@
 #include "controller/options.h"
 #include "kube/transport.h"
 #include "metrics/metrics.h"
+#include "trace/tracer.h"
 
 #define MANAGER_LEASE_NAME "a3317529.agent-sandbox.x-k8s.io"
 #define MANAGER_FIELD_MANAGER "sandbox-controller"
@@ -25,6 +26,7 @@ typedef struct ManagerConfig {
     KubeTransport *transport;
     Logger *log;
     Metrics *metrics; /* NULL = none */
+    Tracer *tracer;   /* NULL = no spans */
     const ControllerOptions *options;
     const char *lease_ns; /* not used without leader election */
     const char *identity; /* of this replica */

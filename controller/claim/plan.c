@@ -38,6 +38,13 @@ static void annotate_now(const ClaimPass *pass, json_t **patch, const char *key)
     kube_patch_annotation(patch, key, str_from(text));
 }
 
+/* A trace begins here: the claim and its Sandbox remember it, on writes that are made anyway. */
+static bool begins_trace(const ClaimPass *pass)
+{
+    return pass->view->trace_context.len > 0 &&
+           !has_annotation(pass->claim, ANNOTATION_TRACE_CONTEXT);
+}
+
 /* The Sandbox that the assignment has to name: only members of a pool are assigned. */
 static Str assignment_wanted(const ClaimPass *pass)
 {
@@ -95,6 +102,9 @@ static json_t *claim_metadata_patch(const ClaimPass *pass, const ClaimStatus *st
         annotate_now(pass, &patch, ANNOTATION_CONTROLLER_FIRST_OBSERVED);
     }
     first_ready_patch(pass, status, &patch);
+    if (patch && begins_trace(pass)) {
+        kube_patch_annotation(&patch, ANNOTATION_TRACE_CONTEXT, pass->view->trace_context);
+    }
     return patch;
 }
 
@@ -168,6 +178,10 @@ static void sandbox_actions(ClaimPass *pass)
     PlanAction *action;
 
     if (pass->created) {
+        if (begins_trace(pass)) {
+            kube_meta_set_annotation(pass->created, ANNOTATION_TRACE_CONTEXT,
+                                     pass->view->trace_context);
+        }
         plan_create(pass->plan, KUBE_SANDBOX, pass->claim->ns, pass->claim->name,
                     TAKE(pass->created))
             ->priority = KUBE_PRIO_HIGH;
@@ -179,6 +193,9 @@ static void sandbox_actions(ClaimPass *pass)
     patch = claim_sandbox_patch(target, pass->claim, pass->facts, pass->pod_metadata);
     if (!patch) {
         return;
+    }
+    if (pass->member && begins_trace(pass)) {
+        kube_patch_annotation(&patch, ANNOTATION_TRACE_CONTEXT, pass->view->trace_context);
     }
     action = plan_patch(pass->plan, target, patch);
     action->priority = KUBE_PRIO_HIGH;
@@ -269,6 +286,9 @@ static void waiting_emit(ClaimPass *pass)
     if (pass->plan->n_actions == 0 && !pass->view->options->disable_claim_observability &&
         !has_annotation(pass->claim, ANNOTATION_CONTROLLER_FIRST_OBSERVED)) {
         annotate_now(pass, &patch, ANNOTATION_CONTROLLER_FIRST_OBSERVED);
+        if (begins_trace(pass)) {
+            kube_patch_annotation(&patch, ANNOTATION_TRACE_CONTEXT, pass->view->trace_context);
+        }
         plan_patch(pass->plan, pass->claim, patch);
     }
 }

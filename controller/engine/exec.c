@@ -112,6 +112,9 @@ Exec *exec_new(const ExecConfig *config)
     }
     reservations_init(&exec->reservations, config->seed);
     pace_init(&exec->pace, config->seed);
+    if (config->tracer) {
+        rng_init_os(&exec->trace_rng);
+    }
     list_init(&exec->runs);
     list_init(&exec->dead);
     loop_defer_init(&exec->bury, on_bury);

@@ -31,6 +31,7 @@
 #include "controller/engine/reconciler.h"
 #include "kube/api.h"
 #include "kube/events.h"
+#include "trace/tracer.h"
 
 #define EXEC_PLANS_MAX 10
 #define EXEC_TRANSIENT_MAX 5
@@ -53,6 +54,7 @@ typedef struct ExecConfig {
     const ControllerOptions *options;
     KubeStore *stores[KUBE_KIND_MAX_]; /* NULL = not watched */
     const Pools *pools;                /* NULL without the extensions */
+    Tracer *tracer;                    /* NULL = no spans */
     uint64_t seed;
 } ExecConfig;
 

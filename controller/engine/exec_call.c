@@ -130,6 +130,7 @@ static void on_reread(void *ctx, const KubeError *error, KubeObj *obj)
     ExecCall *call = ctx;
 
     call->call = NULL;
+    exec_trace_call_end(call, plan_verb_name(PLAN_READ), error);
     call->outcome = EXEC_REPLAN;
     if (!error) {
         facts_add_read(&call->run->facts, call->action->kind, obj->ns, obj->name, obj);
@@ -148,6 +149,7 @@ static KubeCall *get_live(ExecCall *call, KubeCallFn fn)
     const KubeCallOptions options = {.priority = call->action->priority};
 
     note_known(call);
+    exec_trace_call_begin(call);
     exec_of(call)->stats.calls[PLAN_READ]++;
     return kube_api_get(exec_of(call)->config.api, kube_kind(call->action->kind),
                         target_of(call->action), &options, fn, call);
@@ -214,6 +216,7 @@ static void on_written(void *ctx, const KubeError *error, KubeObj *obj)
     ExecCall *call = ctx;
 
     call->call = NULL;
+    exec_trace_call_end(call, plan_verb_name(call->action->verb), error);
     if (!error) {
         call->outcome = EXEC_DONE;
         if (obj) {
@@ -230,6 +233,7 @@ static void on_deleted(void *ctx, const KubeError *error, KubeObj *obj)
     ExecCall *call = ctx;
 
     call->call = NULL;
+    exec_trace_call_end(call, plan_verb_name(call->action->verb), error);
     if (error && error->reason == KUBE_REASON_NOT_FOUND) {
         error = NULL;
         learn_absent(call);
@@ -246,6 +250,7 @@ static void on_read(void *ctx, const KubeError *error, KubeObj *obj)
     ExecCall *call = ctx;
 
     call->call = NULL;
+    exec_trace_call_end(call, plan_verb_name(PLAN_READ), error);
     if (!error) {
         facts_add_read(&call->run->facts, call->action->kind, obj->ns, obj->name, obj);
         learn_object(call, obj);
@@ -352,6 +357,7 @@ void exec_call_start(ExecCall *call)
     }
     call->run->writes++;
     note_known(call);
+    exec_trace_call_begin(call);
     pace_note(&exec_of(call)->pace, action->kind, target_of(action),
               loop_now(exec_of(call)->config.loop));
     if (action->verb == PLAN_CREATE) {

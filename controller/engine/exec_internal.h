@@ -14,6 +14,7 @@
 
 typedef struct ExecController ExecController;
 typedef struct ExecRun ExecRun;
+typedef struct ExecTrace ExecTrace;
 
 typedef struct ExecWatch {
     KubeListener listener;
@@ -37,6 +38,7 @@ struct Exec {
     View view; /* template of every pass's view */
     Reservations reservations;
     Pace pace;
+    Rng trace_rng; /* of ids; not the seed's, they must differ between replicas */
     ExecController controllers[EXEC_CONTROLLERS_MAX];
     size_t n_controllers;
     List runs;
@@ -61,9 +63,10 @@ typedef struct ExecCall {
     PlanAction *action;
     KubeCall *call; /* NULL = nothing in flight */
     ExecOutcome outcome;
-    bool deferred;  /* left out by coalesce_ns */
-    char *reply_rv; /* resourceVersion of the reply, for rv_of */
-    KubeObj *known; /* what the store had under the name when the request was made; owned */
+    bool deferred;        /* left out by coalesce_ns */
+    char *reply_rv;       /* resourceVersion of the reply, for rv_of */
+    int64_t sent_wall_ns; /* with tracing */
+    KubeObj *known;       /* what the store had under the name when the request was made; owned */
 } ExecCall;
 
 struct ExecRun {
@@ -78,7 +81,8 @@ struct ExecRun {
     Arena arena;
     Plan plan;
     Facts facts;
-    ExecCall *calls; /* one per action of the plan */
+    ExecTrace *trace; /* NULL without tracing */
+    ExecCall *calls;  /* one per action of the plan */
     unsigned stage;
     size_t pending; /* calls of this stage in flight */
     bool reserved;  /* it may hold reservations */
@@ -106,6 +110,14 @@ void exec_call_cancel(ExecCall *call);
 
 /* exec.c: after a pass. */
 void exec_run_ended(ExecRun *run);
+
+/* exec_trace.c: all of them do nothing without tracing. */
+void exec_trace_begin(ExecRun *run);
+void exec_trace_end(ExecRun *run, const char *outcome);
+void exec_trace_free(ExecRun *run);
+Str exec_trace_annotation(const ExecRun *run); /* for the view; STR_NULL without tracing */
+void exec_trace_call_begin(ExecCall *call);
+void exec_trace_call_end(ExecCall *call, const char *verb, const KubeError *error);
 
 /* exec_metrics.c */
 void exec_metrics_register(Exec *exec);

@@ -41,6 +41,7 @@ static void make_plan(ExecRun *run)
     view.now_wall_ns = loop_wall_now(exec->config.loop);
     view.facts = &run->facts;
     view.self = str_from(run->holder);
+    view.trace_context = exec_trace_annotation(run);
     run->controller->reconciler->plan(&view, run->key, &run->arena, &run->plan);
     run->plans++;
     run->learned = false;
@@ -146,6 +147,7 @@ static void report(ExecRun *run, bool error)
             F_CSTR("error", run->plan.error ? run->plan.error : run->error),
             F_I64("plans", run->plans), F_I64("writes", run->writes),
             F_F64("duration_ms", (double)took_ns / 1e6));
+    exec_trace_end(run, result_name(run, error));
 }
 
 /* The earliest of what the plan and the coalesced actions ask for; 0 = nothing. */
@@ -423,6 +425,7 @@ void exec_run_start(ExecController *controller, KubeQueueItem *item)
     list_push_back(&run->exec->runs, &run->node);
     controller->running++;
     run->exec->stats.running++;
+    exec_trace_begin(run);
     if (next_plan(run)) {
         run_advance(run);
     }
@@ -437,6 +440,7 @@ void exec_run_cancel(ExecRun *run)
 void exec_run_free(ExecRun *run)
 {
     drop_plan(run);
+    exec_trace_free(run);
     plan_deinit(&run->plan);
     facts_deinit(&run->facts);
     arena_deinit(&run->arena);

@@ -52,7 +52,8 @@ typedef struct View {
     const Reservations *reservations; /* may be NULL: nothing reserved */
     const Facts *facts;               /* may be NULL: nothing asked, nothing failed */
     const Pools *pools; /* members free to be claimed; needed by claim and warmpool plans */
-    Str self;           /* holder name of the key being planned, see exec.h */
+    Str trace_context; /* what a trace context annotation would say now; STR_NULL without tracing */
+    Str self;          /* holder name of the key being planned, see exec.h */
 } View;
 
 typedef enum ViewPresence {

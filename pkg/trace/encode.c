@@ -73,7 +73,7 @@ static void put_text(StrBuf *out, unsigned field, Str text)
     const char *p, *end;
     size_t at;
 
-    text = cut(text);
+    text = cut(text.ptr ? text : STR(""));
     if (str_is_utf8(text)) {
         proto_bytes(out, field, text);
         return;
