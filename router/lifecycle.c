@@ -214,6 +214,7 @@ int app_run(App *app)
     for (size_t i = 0; i < app->n_started; i++) {
         worker_join(app->workers[i]);
     }
+    app->n_started = 0; /* what the loop still runs finds no worker */
     if (app->tracer) {
         tracer_flush(app->tracer, APP_FLUSH_NS);
     }

@@ -142,13 +142,6 @@ def test_flags_without_effect_are_named_once():
         assert sorted(named) == ['cache-label-selectors', 'enable-webhook'], named
 
 
-def test_tracing_is_named_with_a_reason():
-    with running('--enable-tracing') as (api, c):
-        until(lambda: c.said('reconcilers started'))
-        said = [line for line in c.said('this flag has no effect here') if line['flag'] == 'enable-tracing']
-        assert len(said) == 1 and 'trace context' in said[0]['why'], said
-
-
 def test_tls_for_metrics_is_refused_and_not_silently_left_out():
     api = ApiServer()
     with tempfile.TemporaryDirectory() as d:

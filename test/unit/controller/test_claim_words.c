@@ -103,6 +103,46 @@ T_TEST(a_clients_trace_context_goes_to_the_member_it_gets)
              "w3c");
 }
 
+T_TEST(a_claim_without_a_trace_remembers_the_one_of_this_pass)
+{
+    static const char key[] = "opentelemetry.io/trace-context";
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    f.view.trace_context = STR("w3c");
+    fixture_pool(&f, 1, "");
+    (void)fixture_put(&f, KUBE_CLAIM,
+                      "{'metadata':{'name':'k'},'spec':{'warmPoolRef':{'name':'p'}}}");
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k"); /* cold */
+    T_EQ_STR(jx_get_str(fixture_action(&f, PLAN_CREATE, KUBE_SANDBOX)->body, "metadata",
+                        "annotations", key),
+             "w3c");
+    (void)fixture_member(&f, "m1", "n1");
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k"); /* warm */
+    T_EQ_STR(jx_get_str(fixture_action(&f, PLAN_PATCH, KUBE_SANDBOX)->body, "metadata",
+                        "annotations", key),
+             "w3c");
+    T_EQ_STR(jx_get_str(fixture_action(&f, PLAN_PATCH, KUBE_CLAIM)->body, "metadata", "annotations",
+                        key),
+             "w3c");
+}
+
+/* Turning tracing on must not write to every claim there is. */
+T_TEST(a_trace_is_written_down_only_on_a_write_that_is_made_anyway)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    f.view.trace_context = STR("w3c");
+    f.options.disable_claim_observability = true;
+    fixture_pool(&f, 0, "");
+    (void)fixture_put(&f, KUBE_CLAIM,
+                      "{'metadata':{'name':'k'},'spec':{'warmPoolRef':{'name':'p'}}}");
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+    T_CHECK(fixture_action(&f, PLAN_CREATE, KUBE_SANDBOX));
+    T_EQ_INT(fixture_count(&f, PLAN_PATCH, KUBE_CLAIM), 0);
+}
+
 static size_t warned(const char *lifecycle, const char *restart)
 {
     AUTO(fixture) Fixture f;

@@ -110,3 +110,38 @@ T_TEST(quotas_of_a_cgroup)
     T_EQ_INT(cpus_from_quota("100000 0"), -1);
     T_CHECK(cpus_available() >= 1 && cpus_available() <= CPUS_MAX);
 }
+
+static const char *env_collector;
+
+static const char *trace_env(const char *name)
+{
+    return strcmp(name, "OTEL_EXPORTER_OTLP_ENDPOINT") == 0 ? env_collector : NULL;
+}
+
+T_TEST(tracing_is_on_by_flag_or_by_environment)
+{
+    static const struct {
+        const char *flag, *collector;
+        bool on;
+    } rows[] = {
+        {"--workers=1", NULL, false},
+        {"--workers=1", "", false},
+        {"--workers=1", "http://c", true},
+        {"--enable-tracing", NULL, true},
+        {"--enable-tracing=false", "http://c", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char *argv[] = {(char *)(uintptr_t) "sandbox-router",
+                        (char *)(uintptr_t) "--authz-mode=allow-all",
+                        (char *)(uintptr_t)rows[i].flag, NULL};
+        RouterOptions options;
+
+        t_row(rows[i].flag);
+        env_collector = rows[i].collector;
+        T_OK(options_load(3, argv, trace_env, &options, NULL));
+        T_EQ_INT(options.enable_tracing, rows[i].on);
+        T_CHECK(!options.inert_asked);
+        options_free(&options);
+    }
+}
