@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "json/yaml.h"
 #include "router/options_limits.h"
 #include "trace/config.h"
+#include "json/yaml.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
 #define DELAY_INITIAL_DEFAULT (200 * (int64_t)NS_PER_MS)

@@ -39,7 +39,6 @@ _sandbox_router()
         --upstream-max-retries | \
         --upstream-retry-initial-delay | \
         --upstream-retry-max-delay | \
-        --enable-tracing | \
         --enable-otel-metrics | \
         --authz-tokenreview-ttl | \
         --authz-tokenreview-cache-size | \
