@@ -614,23 +614,28 @@ bool http_tls_is_established(const HttpStream *stream)
 
 Str http_tls_alpn(const HttpStream *stream)
 {
+    const TlsConn *conn = conn_of(stream);
     const unsigned char *name = NULL;
     unsigned int len = 0;
 
-    if (http_tls_is_established(stream)) {
-        SSL_get0_alpn_selected(conn_of(stream)->ssl, &name, &len);
+    if (conn && conn->state == TLS_OPEN) {
+        SSL_get0_alpn_selected(conn->ssl, &name, &len);
     }
     return name ? (Str){(const char *)name, len} : STR("");
 }
 
 const char *http_tls_version(const HttpStream *stream)
 {
-    return http_tls_is_established(stream) ? SSL_get_version(conn_of(stream)->ssl) : "";
+    const TlsConn *conn = conn_of(stream);
+
+    return conn && conn->state == TLS_OPEN ? SSL_get_version(conn->ssl) : "";
 }
 
 bool http_tls_is_resumed(const HttpStream *stream)
 {
-    return http_tls_is_established(stream) && SSL_session_reused(conn_of(stream)->ssl);
+    const TlsConn *conn = conn_of(stream);
+
+    return conn && conn->state == TLS_OPEN && SSL_session_reused(conn->ssl);
 }
 
 const HttpTlsIdentity *http_tls_identity(const HttpStream *stream)
