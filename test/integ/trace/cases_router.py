@@ -138,6 +138,7 @@ def test_without_tracing_headers_pass_as_they_are():
         with running(env, *flags) as router:
             fields = seen_by_sandbox(router, b'traceparent: 00-1-2-3\r\ntracestate: ?\r\n')
             lib.equal((fields['traceparent'], fields['tracestate']), ('00-1-2-3', '?'))
+            lib.wait_for(router.access_lines)
             assert 'trace_id' not in router.access_lines()[0]
     lib.equal(collector.requests, [])
 
