@@ -116,6 +116,14 @@ static int init_kube(App *app, Err *reterr)
     app->api = kube_api_new(app->loop, kube_curl_transport(app->curl), "sandbox-router");
     feed.api = app->api;
     app->feed = feed_new(&feed);
+    if (app->options->sandbox_lookup || app->options->wake_suspended) {
+        WakeConfig wake = {.api = app->api,
+                           .resume = app->options->wake_suspended,
+                           .metrics = app->registry,
+                           .log = app->log};
+
+        app->shared.wake = wake_new(&wake);
+    }
     return 0;
 }
 
@@ -212,6 +220,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
 static void free_kube(App *app)
 {
     app->feed = feed_free(app->feed);
+    app->shared.wake = wake_free(app->shared.wake);
     app->api = app->api ? kube_api_free(app->api) : NULL;
     app->curl = app->curl ? kube_curl_free(app->curl) : NULL;
     app->kube_config = kube_config_free(app->kube_config);

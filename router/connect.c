@@ -12,6 +12,7 @@
 #include "router/exchange.h"
 #include "router/fair.h"
 #include "router/rewrite.h"
+#include "router/waking.h"
 
 /* Builds what the sandbox gets to see and takes the raw head out of the client's buffer. */
 static int build_head(Exchange *x)
@@ -115,6 +116,7 @@ static void wait_for_table(Exchange *x)
         return;
     }
     if (worker->n_waiters >= WORKER_WAITERS_MAX) {
+        x->retry_after_s = 1;
         exchange_reply(x, 503, "Too many requests wait for unknown sandboxes.");
         return;
     }
@@ -169,6 +171,9 @@ void exchange_resolve(Exchange *x)
     } else if (shared->trust_pod_ip) {
         resolve_dns(x);
     } else {
+        if (x->worker->waking && waking_resolve(x)) {
+            return;
+        }
         wait_for_table(x); /* exchange_deadline() ends it with 404 */
     }
 }

@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "http/status.h"
 #include "router/fair.h"
+#include "router/waking.h"
 
 uint64_t exchange_now(const Exchange *x)
 {
@@ -154,6 +155,7 @@ static void admit(Exchange *x, const HttpHead *head)
         exchange_refuse_body(x);
         return;
     }
+    x->may_wake = x->worker->waking && waking_is_meant(head);
     choose_limit(x);
     x->resolve_ns = x->start_ns + x->worker->tuning.resolve_ns;
 }
@@ -219,6 +221,7 @@ void exchange_leave_waiters(Exchange *x)
         list_remove(&x->waiter);
         x->worker->n_waiters--;
     }
+    waking_leave(x);
     if (x->query) {
         dns_cancel(TAKE(x->query));
     }
@@ -298,14 +301,6 @@ uint64_t exchange_deadline(const Exchange *x)
     }
 }
 
-static void reply_unknown(Exchange *x)
-{
-    char detail[200];
-
-    snprintf(detail, sizeof(detail), "Sandbox %s/%s is not known.", x->routing.ns, x->routing.id);
-    exchange_reply(x, 404, detail);
-}
-
 /* The deadline has passed. False: the client's connection must be cut. */
 static bool expire(Exchange *x)
 {
@@ -329,7 +324,7 @@ static bool expire(Exchange *x)
     } else if (late) {
         reply_timeout(x);
     } else if (x->state == EXCHANGE_RESOLVE) {
-        reply_unknown(x);
+        waking_give_up(x);
     } else if (x->back) {
         exchange_dial_failed(x, -ETIMEDOUT);
     }

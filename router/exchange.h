@@ -71,6 +71,10 @@ struct Exchange {
     Address target;
     char host[DNS_NAME_MAX + 8];
     DnsQuery *query;
+    WakeQuery *wake_query;
+    uint8_t wake_state; /* WakeState, once asked and answered */
+    bool wake_asked;
+    bool may_wake;
     int dns_error;
     bool dns_done;
     int attempts;

@@ -80,6 +80,8 @@ typedef struct RouterOptions {
     int log_encoder;
     int log_time;
     bool zap_devel;
+    bool sandbox_lookup;
+    bool wake_suspended;    /* and sandbox_lookup */
     const char *auth_token; /* ROUTER_AUTH_TOKEN, NULL = none */
 
     const char *mtls_mode;

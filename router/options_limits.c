@@ -102,10 +102,11 @@ static int check_counts(const LimitOptions *limits, Err *reterr)
 
 static int check_times(const LimitOptions *limits, Err *reterr)
 {
-    if (limits->head_ns <= 0 || limits->idle_ns <= 0 || limits->dial_ns <= 0) {
+    if (limits->head_ns <= 0 || limits->idle_ns <= 0 || limits->dial_ns <= 0 ||
+        limits->wake_ns <= 0) {
         return err_set(reterr, EINVAL,
-                       "--client-header-timeout, --client-idle-timeout and --dial-timeout must "
-                       "be positive");
+                       "--client-header-timeout, --client-idle-timeout, --dial-timeout and "
+                       "--wake-timeout must be positive");
     }
     if (limits->lifetime_ns < 0 || limits->upgrade_idle_ns < 0 || limits->upgrade_lifetime_ns < 0 ||
         limits->dead_host_ns < 0) {

@@ -46,7 +46,13 @@
              "an upgrade is closed after; 0 = no limit (WEBSOCKET_MAX_LIFETIME_SECONDS)"),         \
         FLAG("dial-timeout", OPT_DURATION, limits.dial_ns, "5s", "one attempt to connect"),        \
         FLAG("dead-host-backoff", OPT_DURATION, limits.dead_host_ns, "2s",                         \
-             "how long a host that did not answer is left alone; 0 = not at all")
+             "how long a host that did not answer is left alone; 0 = not at all"),                 \
+        FLAG("sandbox-lookup", OPT_BOOL, sandbox_lookup, "false",                                  \
+             "ask the API server why a sandbox has no pod: needs get of sandboxes"),               \
+        FLAG("wake-suspended", OPT_BOOL, wake_suspended, "false",                                  \
+             "a request resumes a suspended sandbox: needs get and patch of sandboxes"),           \
+        FLAG("wake-timeout", OPT_DURATION, limits.wake_ns, "60s",                                  \
+             "how long a request waits for a sandbox that was resumed")
 
 typedef const char *(*OptionsEnv)(const char *name);
 typedef bool (*OptionsWasSet)(const OptsResult *given, const char *flag);

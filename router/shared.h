@@ -13,6 +13,7 @@
 #include "router/observe.h"
 #include "router/table.h"
 #include "router/tuning.h"
+#include "router/wake.h"
 #include "trace/tracer.h"
 
 typedef struct RouterShared {
@@ -25,7 +26,8 @@ typedef struct RouterShared {
     bool http2; /* clients may speak it */
     const char *cluster_domain;
     RouteBoard *board;
-    Dns *dns; /* NULL unless trust_pod_ip */
+    Wake *wake; /* NULL = the API server is not asked about sandboxes without a route */
+    Dns *dns;   /* NULL unless trust_pod_ip */
     Observe *observe;
     Tracer *tracer; /* NULL without tracing */
     Logger *log;

@@ -141,6 +141,7 @@ static void worker_free(Worker *worker)
     upstreams_deinit(&worker->upstreams);
     suspects_deinit(&worker->suspects);
     worker->dns = dns_inbox_free(worker->dns);
+    worker->waking = wake_inbox_free(worker->waking);
     loop_wake_deinit(&worker->wake);
     route_table_unref(worker->table);
     access_deinit(&worker->access);
@@ -197,6 +198,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
     r = r < 0 ? r : loop_wake_init(worker->loop, &worker->wake, on_wake);
     if (r == 0) {
         worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;
+        worker->waking = shared->wake ? wake_inbox_new(shared->wake, worker->loop) : NULL;
         worker->table = route_board_get(shared->board);
         tuning_board_get(shared->tuning, &worker->tuning);
         r = start_thread(worker);

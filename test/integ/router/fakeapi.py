@@ -27,6 +27,17 @@ def pod(name, ip, sandbox=None, ns='default', ready=True, warm=False, owner_kind
     return {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': meta, 'status': status}
 
 
+def merge(into, patch):
+    """RFC 7386."""
+    for key, value in patch.items():
+        if isinstance(value, dict):
+            merge(into.setdefault(key, {}), value)
+        elif value is None:
+            into.pop(key, None)
+        else:
+            into[key] = value
+
+
 class FakeApi:
     def __init__(self):
         self.lock = threading.Lock()
@@ -36,12 +47,19 @@ class FakeApi:
         self.lists = 0
         self.refuse = False  # answer 503
         self.gone = False    # answer the next watch with 410
+        self.sandboxes = {}
+        self.sandbox_requests = []  # (method, name, body)
+        self.forbidden = False  # sandboxes may not be read
+        self.on_patch = None  # called with a sandbox after it was patched
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = 'HTTP/1.1'
 
             def do_GET(self):
+                outer.answer(self)
+
+            def do_PATCH(self):
                 outer.answer(self)
 
             def log_message(self, *args):
@@ -102,12 +120,44 @@ class FakeApi:
         if self.refuse:
             h.send_error(503)
             return
-        if url.path != '/api/v1/pods':
+        if url.path.startswith('/apis/%s/namespaces/' % GROUP):
+            self.sandbox(h, url.path.split('/'))
+        elif url.path != '/api/v1/pods':
             h.send_error(404)
         elif query.get('watch', ['0'])[0] in ('1', 'true'):
             self.watch(h)
         else:
             self.list(h)
+
+    def put_sandbox(self, name, mode='Running', ready='DependenciesNotReady', ns='default', **meta):
+        self.sandboxes[(ns, name)] = {
+            'apiVersion': GROUP, 'kind': 'Sandbox',
+            'metadata': dict({'name': name, 'namespace': ns, 'uid': 'u-' + name, 'resourceVersion': '1'}, **meta),
+            'spec': {'operatingMode': mode},
+            'status': {'conditions': [{'type': 'Ready', 'status': 'False', 'reason': ready}]}}
+
+    def sandbox(self, h, parts):
+        """GET and merge PATCH of /apis/GROUP/VERSION/namespaces/NS/sandboxes/NAME."""
+        key = (parts[5], parts[7])
+        body = h.rfile.read(int(h.headers.get('Content-Length') or 0))
+        with self.lock:
+            self.sandbox_requests.append((h.command, parts[7], body.decode()))
+            obj = self.sandboxes.get(key)
+            if self.forbidden or not obj:
+                code, reason = (403, 'Forbidden') if self.forbidden else (404, 'NotFound')
+                obj = {'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'reason': reason, 'code': code}
+            else:
+                code = 200
+                if h.command == 'PATCH':
+                    merge(obj, json.loads(body))
+            text = json.dumps(obj).encode()
+        h.send_response(code)
+        h.send_header('Content-Type', 'application/json')
+        h.send_header('Content-Length', str(len(text)))
+        h.end_headers()
+        h.wfile.write(text)
+        if h.command == 'PATCH' and code == 200 and self.on_patch:
+            self.on_patch(obj)
 
     def list(self, h):
         with self.lock:
