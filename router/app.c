@@ -124,6 +124,19 @@ static int init_kube(App *app, Err *reterr)
 
         app->shared.wake = wake_new(&wake);
     }
+    if (app->options->activity_annotation[0]) {
+        ActivityConfig activity = {.api = app->api,
+                                   .board = &app->board,
+                                   .annotation = app->options->activity_annotation,
+                                   .interval_ns = (uint64_t)app->options->activity_interval_ns,
+                                   .metrics = app->registry,
+                                   .log = app->log,
+                                   .on_idle = lifecycle_on_written,
+                                   .ctx = app};
+
+        app->shared.note_use = true;
+        app->activity = activity_new(&activity);
+    }
     return 0;
 }
 
@@ -221,6 +234,7 @@ static void free_kube(App *app)
 {
     app->feed = feed_free(app->feed);
     app->shared.wake = wake_free(app->shared.wake);
+    app->activity = activity_free(app->activity);
     app->api = app->api ? kube_api_free(app->api) : NULL;
     app->curl = app->curl ? kube_curl_free(app->curl) : NULL;
     app->kube_config = kube_config_free(app->kube_config);

@@ -5,6 +5,7 @@
 #include "kube/api.h"
 #include "kube/config.h"
 #include "kube/curl.h"
+#include "router/activity.h"
 #include "router/feed.h"
 #include "router/options.h"
 #include "router/probes.h"
@@ -36,6 +37,7 @@ struct App {
     KubeApi *api;
     Tracer *tracer; /* NULL without tracing */
     Feed *feed;
+    Activity *activity; /* NULL without --activity-annotation */
 
     int *listeners;
     Worker **workers;

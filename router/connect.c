@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "router/activity.h"
 #include "router/exchange.h"
 #include "router/fair.h"
 #include "router/rewrite.h"
@@ -167,6 +168,9 @@ void exchange_resolve(Exchange *x)
         }
     }
     if (route) {
+        if (shared->note_use && !x->route) {
+            x->route = activity_begin(route);
+        }
         resolved(x, &route->address, "cache-name");
     } else if (shared->trust_pod_ip) {
         resolve_dns(x);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/timefmt.h"
 #include "http/status.h"
+#include "router/activity.h"
 #include "router/fair.h"
 #include "router/waking.h"
 
@@ -263,6 +264,9 @@ void exchange_free(Exchange *x)
     exchange_leave_waiters(x);
     exchange_drop_back(x);
     fair_leave(x);
+    if (x->route) {
+        activity_end(x->route, loop_wall_now(x->worker->loop));
+    }
     buf_release(&x->worker->bufs, &x->head);
     buf_release(&x->worker->bufs, &x->unsent);
     free(x);

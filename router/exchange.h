@@ -68,6 +68,7 @@ struct Exchange {
     Buf unsent; /* body bytes on their way from a stale connection to a fresh one */
     Body req;
     Body res;
+    const Route *route; /* in use: a reference, with shared->note_use only */
     Address target;
     char host[DNS_NAME_MAX + 8];
     DnsQuery *query;

@@ -8,6 +8,7 @@
  *   DRAIN    nothing new is accepted, what runs may finish
  *   FINISH   the time is over: WebSockets get their close frame, everything else is cut
  *   STOP     everything is cut
+ *   FLUSH    workers are done, the last activity of sandboxes is being written
  */
 #include "router/lifecycle.h"
 
@@ -22,10 +23,13 @@ enum {
     STAGE_DRAIN,
     STAGE_FINISH,
     STAGE_STOP,
+    STAGE_FLUSH,
 };
 
 /* How long clients have to take the close frame. */
 #define FINISH_NS NS_PER_S
+/* How long the API server has to take the last writes. */
+#define FLUSH_NS (2 * NS_PER_S)
 
 static void command_all(App *app, int command)
 {
@@ -126,6 +130,9 @@ static void leave(App *app, bool at_once)
     uint64_t limit = (uint64_t)app->options->shutdown_timeout_ns;
 
     app->probes.not_ready = "draining";
+    if (app->activity) {
+        activity_flush(app->activity); /* what was noted since the last time would be lost */
+    }
     app->drain_end_ns = now + limit;
     app->stage = STAGE_LEAVE;
     command_all(app, WORKER_CLOSE_IDLE);
@@ -145,6 +152,8 @@ void lifecycle_on_signal(Signals *signals, int signo)
         finish(app, 0);
     } else if (app->stage == STAGE_SERVE) {
         leave(app, signo == SIGINT);
+    } else if (app->stage == STAGE_FLUSH) {
+        finish(app, app->exit_code);
     } else {
         stop(app); /* asked twice */
     }
@@ -168,6 +177,9 @@ void lifecycle_on_timer(LoopTimer *timer)
     case STAGE_FINISH:
         stop(app);
         break;
+    case STAGE_FLUSH:
+        finish(app, app->exit_code);
+        break;
     default:
         break;
     }
@@ -182,6 +194,17 @@ void lifecycle_on_done(LoopWake *wake)
         running += !atomic_load(&app->workers[i]->drained);
     }
     if (running == 0) {
+        app->stage = STAGE_FLUSH;
+        loop_timer_arm(app->loop, &app->timer, loop_now(app->loop) + FLUSH_NS);
+        lifecycle_on_written(app);
+    }
+}
+
+void lifecycle_on_written(void *ctx)
+{
+    App *app = ctx;
+
+    if (app->stage == STAGE_FLUSH && (!app->activity || activity_is_idle(app->activity))) {
         finish(app, app->exit_code);
     }
 }

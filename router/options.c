@@ -332,9 +332,9 @@ static int validate(RouterOptions *options, Err *reterr)
     if (!options->cluster_domain[0]) {
         return err_set(reterr, EINVAL, "--cluster-domain must not be empty");
     }
-    if (!options->cache_enabled && (options->wake_suspended || options->sandbox_lookup)) {
-        return err_set(reterr, EINVAL,
-                       "--wake-suspended and --sandbox-lookup need --cache-enabled");
+    r = options_sandboxes_check(options, reterr);
+    if (r < 0) {
+        return r;
     }
     if (!options->cache_enabled && !options->trust_pod_ip) {
         return err_set(reterr, EINVAL,

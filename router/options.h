@@ -80,6 +80,8 @@ typedef struct RouterOptions {
     int log_encoder;
     int log_time;
     bool zap_devel;
+    const char *activity_annotation; /* "" = last use is not written */
+    int64_t activity_interval_ns;
     bool sandbox_lookup;
     bool wake_suspended;    /* and sandbox_lookup */
     const char *auth_token; /* ROUTER_AUTH_TOKEN, NULL = none */

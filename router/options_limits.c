@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "http/parse.h"
+#include "kube/meta.h"
 #include "router/identity.h"
 #include "router/limits.h"
 
@@ -129,4 +130,24 @@ int options_limits_check(const LimitOptions *limits, Err *reterr)
                        HTTP_HEAD_MAX);
     }
     return r;
+}
+
+int options_sandboxes_check(const RouterOptions *options, Err *reterr)
+{
+    const char *annotation = options->activity_annotation;
+
+    if (!options->cache_enabled &&
+        (options->wake_suspended || options->sandbox_lookup || annotation[0])) {
+        return err_set(reterr, EINVAL,
+                       "--wake-suspended, --sandbox-lookup and --activity-annotation need "
+                       "--cache-enabled");
+    }
+    if (annotation[0] && !kube_name_is_qualified(str_from(annotation))) {
+        return err_set(reterr, EINVAL, "--activity-annotation: \"%s\" is no annotation's key",
+                       annotation);
+    }
+    if (options->activity_interval_ns < (int64_t)NS_PER_S) {
+        return err_set(reterr, EINVAL, "--activity-interval must be at least 1s");
+    }
+    return 0;
 }

@@ -47,6 +47,10 @@
         FLAG("dial-timeout", OPT_DURATION, limits.dial_ns, "5s", "one attempt to connect"),        \
         FLAG("dead-host-backoff", OPT_DURATION, limits.dead_host_ns, "2s",                         \
              "how long a host that did not answer is left alone; 0 = not at all"),                 \
+        FLAG("activity-annotation", OPT_STRING, activity_annotation, "",                           \
+             "write the time of last use into this annotation of the Sandbox, as "                 \
+             "cofferdam.dev/last-activity: needs patch of sandboxes"),                             \
+        FLAG("activity-interval", OPT_DURATION, activity_interval_ns, "1m", "how often, at most"), \
         FLAG("sandbox-lookup", OPT_BOOL, sandbox_lookup, "false",                                  \
              "ask the API server why a sandbox has no pod: needs get of sandboxes"),               \
         FLAG("wake-suspended", OPT_BOOL, wake_suspended, "false",                                  \
@@ -63,4 +67,6 @@ void options_limits_env(LimitOptions *limits, const OptsResult *given, OptionsWa
                         OptionsEnv env);
 /* Nothing but that environment is given: what it leaves out is as in the Python router. */
 void options_limits_profile(LimitOptions *limits, OptionsEnv env);
+/* Flags for which Sandboxes are read or written. -EINVAL. */
+int options_sandboxes_check(const RouterOptions *options, Err *reterr);
 int options_limits_check(const LimitOptions *limits, Err *reterr); /* -EINVAL names the flag */

@@ -23,7 +23,8 @@ typedef struct RouterShared {
     bool allow_loopback;
     bool trust_pod_ip; /* X-Sandbox-Pod-IP and DNS are targets */
     bool use_table;
-    bool http2; /* clients may speak it */
+    bool note_use; /* --activity-annotation: exchanges note when a route is used */
+    bool http2;    /* clients may speak it */
     const char *cluster_domain;
     RouteBoard *board;
     Wake *wake; /* NULL = the API server is not asked about sandboxes without a route */

@@ -45,10 +45,16 @@ static uint64_t route_hash(uint64_t seed, Str ns, Str name)
     return hash_str(hash_str(seed, ns), name);
 }
 
+typedef struct RouteBody {
+    Route route;
+    RouteUse use;
+} RouteBody;
+
 static Route *route_new(uint64_t hash, Str ns, Str name, const Address *address)
 {
-    Route *route = xcalloc(1, sizeof(*route) + ns.len + name.len + 2);
-    char *text = (char *)(route + 1);
+    RouteBody *body = xcalloc(1, sizeof(*body) + ns.len + name.len + 2);
+    Route *route = &body->route;
+    char *text = (char *)(body + 1);
 
     memcpy(text, ns.ptr, ns.len);
     memcpy(text + ns.len + 1, name.ptr, name.len);
@@ -58,13 +64,24 @@ static Route *route_new(uint64_t hash, Str ns, Str name, const Address *address)
     route->name = (Str){text + ns.len + 1, name.len};
     route->address = *address;
     route->address.port = 0;
+    route->use = &body->use;
     return route;
 }
 
-static void route_unref(Route *route)
+const Route *route_ref(const Route *route)
 {
-    if (unref(&route->refs)) {
-        free(route);
+    RouteBody *body = container_of(route, RouteBody, route);
+
+    ref(&body->route.refs);
+    return route;
+}
+
+void route_unref(const Route *route)
+{
+    RouteBody *body = container_of(route, RouteBody, route);
+
+    if (unref(&body->route.refs)) {
+        free(body);
     }
 }
 
@@ -206,6 +223,22 @@ RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *
     }
     route_table_unref(table);
     return next;
+}
+
+const Route *route_table_next(const RouteTable *table, RouteCursor *cursor)
+{
+    for (; cursor->shard < ROUTE_SHARDS; cursor->shard++, cursor->slot = 0) {
+        const Shard *shard = table->shards[cursor->shard];
+
+        while (shard && cursor->slot < shard->slots) {
+            const Route *route = shard->routes[cursor->slot++];
+
+            if (route) {
+                return route;
+            }
+        }
+    }
+    return NULL;
 }
 
 void route_board_init(RouteBoard *board)

@@ -20,12 +20,21 @@
 
 #define ROUTE_SHARDS 256
 
+/* The only part of a route that changes: when it was used. Written by workers, read by the main
+ * thread; see activity.h. */
+typedef struct RouteUse {
+    _Atomic uint32_t open;  /* requests, streams and upgrades that run */
+    _Atomic int64_t last_s; /* wall clock, end of the last one */
+    int64_t written_s;      /* the main thread's: what the Sandbox says */
+} RouteUse;
+
 typedef struct Route {
     _Atomic uint32_t refs;
     uint64_t hash;
     Str ns; /* NUL-terminated, stored behind the struct */
     Str name;
     Address address; /* port 0 */
+    RouteUse *use;   /* stored with the route */
 } Route;
 
 typedef struct RouteTable RouteTable;
@@ -42,6 +51,18 @@ const Route *route_table_find(const RouteTable *table, Str ns, Str name);
  * `table`. Returns the same table when nothing changes.
  */
 RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *address);
+
+/* For whoever holds on to a route beyond its table. */
+const Route *route_ref(const Route *route);
+void route_unref(const Route *route);
+
+/* Every route once, in no particular order; start with a zeroed cursor. NULL at the end. */
+typedef struct RouteCursor {
+    uint32_t shard;
+    uint32_t slot;
+} RouteCursor;
+
+const Route *route_table_next(const RouteTable *table, RouteCursor *cursor);
 
 /* The current table, handed from the writer to any number of readers. */
 typedef struct RouteBoard {

@@ -151,3 +151,33 @@ T_TEST(readers_in_other_threads_see_whole_tables)
     route_table_unref(table);
     route_board_deinit(&board);
 }
+
+T_TEST(a_walk_sees_every_route_once)
+{
+    RouteTable *table = route_table_new(3);
+    RouteCursor cursor = {0};
+    Address address = {.set = true};
+    bool seen[500] = {0};
+    const Route *route;
+    size_t n = 0;
+    char name[16];
+
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        table = route_table_set(table, STR("ns"), str_from(name), &address);
+    }
+    while ((route = route_table_next(table, &cursor))) {
+        uint64_t i;
+
+        T_OK(str_to_u64(str_drop(route->name, 1), &i));
+        T_CHECK(!seen[i]);
+        seen[i] = true;
+        n++;
+    }
+    T_EQ_INT(n, 500);
+    route = route_table_find(table, STR("ns"), STR("n7"));
+    route_ref(route);
+    route_table_unref(table);
+    T_EQ_INT(route->use->open, 0); /* outlives its table */
+    route_unref(route);
+}
