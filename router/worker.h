@@ -49,9 +49,9 @@ typedef struct Worker {
     Upstreams upstreams;
     Suspects suspects;
     WakeInbox *waking; /* NULL as shared->wake */
-    DnsInbox *dns; /* NULL without a resolver */
-    Rng rng;       /* of trace ids */
-    HttpHead head; /* scratch: valid inside one call only */
+    DnsInbox *dns;     /* NULL without a resolver */
+    Rng rng;           /* of trace ids */
+    HttpHead head;     /* scratch: valid inside one call only */
 } Worker;
 
 enum {

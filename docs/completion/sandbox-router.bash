@@ -69,10 +69,13 @@ _sandbox_router()
         --upgrade-idle-timeout | \
         --upgrade-max-lifetime | \
         --dial-timeout | \
-        --dead-host-backoff)
+        --dead-host-backoff | \
+        --activity-annotation | \
+        --activity-interval | \
+        --wake-timeout)
         return
         ;;
     esac
-    COMPREPLY=($(compgen -W '--http-bind-address --https-bind-address --metrics-bind-address --health-probe-bind-address --tls-cert-file --tls-key-file --tls-client-ca-file --mtls-mode --cluster-domain --proxy-timeout --response-header-timeout --shutdown-timeout --max-request-body-bytes --allow-loopback-pod-ip --upstream-max-retries --upstream-retry-initial-delay --upstream-retry-max-delay --enable-tracing --enable-otel-metrics --authz-mode --authz-tokenreview-ttl --authz-tokenreview-cache-size --authz-tokenreview-require-token --authz-tokenreview-audiences --authz-scoped-token-secret-file --cache-enabled --cache-namespace --kubeconfig --http2 --access-log --config --version --zap-log-level --zap-encoder --zap-devel --zap-stacktrace-level --zap-time-encoding --resolve-wait --trust-pod-ip-header --workers --shutdown-delay --max-connections-per-client --max-requests-per-client --max-upgrades-per-client --request-rate-per-client --request-burst-per-client --max-connections-per-sandbox --max-requests-per-sandbox --max-upgrades-per-sandbox --request-rate-per-sandbox --request-burst-per-sandbox --limit-table-size --trusted-proxy-cidrs --max-request-header-bytes --client-header-timeout --client-idle-timeout --client-max-lifetime --upgrade-idle-timeout --upgrade-max-lifetime --dial-timeout --dead-host-backoff --help' -- "$cur"))
+    COMPREPLY=($(compgen -W '--http-bind-address --https-bind-address --metrics-bind-address --health-probe-bind-address --tls-cert-file --tls-key-file --tls-client-ca-file --mtls-mode --cluster-domain --proxy-timeout --response-header-timeout --shutdown-timeout --max-request-body-bytes --allow-loopback-pod-ip --upstream-max-retries --upstream-retry-initial-delay --upstream-retry-max-delay --enable-tracing --enable-otel-metrics --authz-mode --authz-tokenreview-ttl --authz-tokenreview-cache-size --authz-tokenreview-require-token --authz-tokenreview-audiences --authz-scoped-token-secret-file --cache-enabled --cache-namespace --kubeconfig --http2 --access-log --config --version --zap-log-level --zap-encoder --zap-devel --zap-stacktrace-level --zap-time-encoding --resolve-wait --trust-pod-ip-header --workers --shutdown-delay --max-connections-per-client --max-requests-per-client --max-upgrades-per-client --request-rate-per-client --request-burst-per-client --max-connections-per-sandbox --max-requests-per-sandbox --max-upgrades-per-sandbox --request-rate-per-sandbox --request-burst-per-sandbox --limit-table-size --trusted-proxy-cidrs --max-request-header-bytes --client-header-timeout --client-idle-timeout --client-max-lifetime --upgrade-idle-timeout --upgrade-max-lifetime --dial-timeout --dead-host-backoff --activity-annotation --activity-interval --sandbox-lookup --wake-suspended --wake-timeout --help' -- "$cur"))
 }
 complete -F _sandbox_router sandbox-router
