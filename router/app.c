@@ -52,7 +52,7 @@ static void fill_shared(App *app)
 
 static int init_loop(App *app, Err *reterr)
 {
-    static const int signos[] = {SIGTERM, SIGINT, 0};
+    static const int signos[] = {SIGTERM, SIGINT, SIGHUP, 0};
     int r = loop_new(clock_system(), &app->loop);
 
     r = r < 0 ? r : signals_init(&app->signals, app->loop, signos, lifecycle_on_signal);
@@ -219,6 +219,15 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     raise_descriptor_limit();
     init_workers(app);
     fill_shared(app);
+    app->shutdown_timeout_ns = (uint64_t)options->shutdown_timeout_ns;
+    app->shutdown_delay_ns = (uint64_t)options->shutdown_delay_ns;
+    app->reload = (Reload){.running = options,
+                           .board = &app->tuning,
+                           .loop = app->loop,
+                           .log = app->log,
+                           .on_change = lifecycle_on_reload,
+                           .ctx = app};
+    reload_init(&app->reload, app->registry);
     init_tracing(app);
     app->probes.not_ready = "starting";
     r = probes_start(&app->probes, app->loop, app->registry, str_from(options->probe_bind_address),
@@ -255,6 +264,9 @@ void app_free(App *app)
     dns_free(app->shared.dns);
     tracer_free(app->tracer);
     loop_timer_disarm(&app->timer);
+    if (app->reload.running) {
+        reload_deinit(&app->reload);
+    }
     loop_wake_deinit(&app->done);
     if (loop_io_is_added(&app->signals.io)) {
         signals_deinit(&app->signals);

@@ -9,6 +9,7 @@
 #include "router/feed.h"
 #include "router/options.h"
 #include "router/probes.h"
+#include "router/reload.h"
 #include "router/worker.h"
 
 #define APP_FLUSH_NS (2 * NS_PER_S) /* of waiting spans, at the end */
@@ -23,6 +24,9 @@ struct App {
     Observe observe;
     RouteBoard board;
     TuningBoard tuning;
+    Reload reload;
+    uint64_t shutdown_timeout_ns;
+    uint64_t shutdown_delay_ns;
     RouterShared shared;
     Probes probes;
     Signals signals;

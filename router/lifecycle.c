@@ -99,6 +99,21 @@ void lifecycle_on_trouble(void *ctx, const KubeError *error)
              F_I64("http", error->http));
 }
 
+void lifecycle_on_reload(void *ctx, const RouterOptions *options)
+{
+    App *app = ctx;
+
+    app->shutdown_timeout_ns = (uint64_t)options->shutdown_timeout_ns;
+    app->shutdown_delay_ns = (uint64_t)options->shutdown_delay_ns;
+    logger_set_level(app->log, (LogLevel)options->log_level);
+    if (app->access) {
+        logger_set_level(app->access, (LogLevel)options->log_level);
+    }
+    for (size_t i = 0; i < app->n_started; i++) {
+        worker_wake(app->workers[i]);
+    }
+}
+
 /* ---- towards the end ---- */
 
 static void drain(App *app)
@@ -126,8 +141,8 @@ static void stop(App *app)
 static void leave(App *app, bool at_once)
 {
     uint64_t now = loop_now(app->loop);
-    uint64_t delay = at_once ? 0 : (uint64_t)app->options->shutdown_delay_ns;
-    uint64_t limit = (uint64_t)app->options->shutdown_timeout_ns;
+    uint64_t delay = at_once ? 0 : app->shutdown_delay_ns;
+    uint64_t limit = app->shutdown_timeout_ns;
 
     app->probes.not_ready = "draining";
     if (app->activity) {
@@ -147,6 +162,10 @@ void lifecycle_on_signal(Signals *signals, int signo)
 {
     App *app = container_of(signals, App, signals);
 
+    if (signo == SIGHUP) {
+        reload_now(&app->reload);
+        return;
+    }
     LOG_INFO(app->log, "shutting down", F_CSTR("signal", signo == SIGTERM ? "TERM" : "INT"));
     if (app->n_started == 0) {
         finish(app, 0);

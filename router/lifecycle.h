@@ -9,4 +9,5 @@ void lifecycle_on_timer(LoopTimer *timer);
 void lifecycle_on_publish(void *ctx, size_t routes);
 void lifecycle_on_synced(void *ctx);
 void lifecycle_on_written(void *ctx); /* the activity of sandboxes */
+void lifecycle_on_reload(void *ctx, const RouterOptions *options);
 void lifecycle_on_trouble(void *ctx, const KubeError *error);

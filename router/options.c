@@ -371,6 +371,8 @@ int options_load(int argc, char **argv, const char *(*env)(const char *), Router
     if (r < 0) {
         return r;
     }
+    options.argc = argc;
+    options.argv = argv;
     options.help = result.help;
     if (options.help || options.version) {
         *ret = options;
@@ -399,6 +401,33 @@ int options_load(int argc, char **argv, const char *(*env)(const char *), Router
     }
     *ret = options;
     return 0;
+}
+
+const char *options_flag(size_t i)
+{
+    return i < N_SPECS ? specs[i].name : NULL;
+}
+
+bool options_differ(const RouterOptions *a, const RouterOptions *b, size_t i)
+{
+    const OptSpec *spec = &specs[i];
+    const void *left = (const char *)a + spec->offset;
+    const void *right = (const char *)b + spec->offset;
+    const char *const *text_left = left, *const *text_right = right;
+
+    if (spec->inert) {
+        return false;
+    }
+    switch (spec->kind) {
+    case OPT_BOOL:
+        return *(const bool *)left != *(const bool *)right;
+    case OPT_CHOICE:
+        return *(const int *)left != *(const int *)right;
+    case OPT_STRING:
+        return strcmp(*text_left ? *text_left : "", *text_right ? *text_right : "") != 0;
+    default: /* numbers of 8 bytes */
+        return memcmp(left, right, sizeof(int64_t)) != 0;
+    }
 }
 
 void options_free(RouterOptions *options)

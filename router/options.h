@@ -94,11 +94,17 @@ typedef struct RouterOptions {
     } inert;
     bool enable_tracing;
     bool inert_asked; /* a flag that has no effect here was given */
-    json_t *file;     /* owns the strings that came from the configuration file */
+    int argc;         /* as given to options_load() */
+    char **argv;
+    json_t *file; /* owns the strings that came from the configuration file */
 } RouterOptions;
 
 /* env: NULL = getenv. -EINVAL with a text that names the flag. */
 int options_load(int argc, char **argv, const char *(*env)(const char *), RouterOptions *ret,
                  Err *reterr);
+/* Flags by number, NULL behind the last one; whether two configurations differ in it. Flags without
+ * effect never do. */
+const char *options_flag(size_t i);
+bool options_differ(const RouterOptions *a, const RouterOptions *b, size_t i);
 void options_free(RouterOptions *options);
 void options_usage(FILE *out);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ struct Logger {
     int fd;
     char *name;
     const Clock *clock;
-    LogLevel level;
+    _Atomic int level; /* may change while others log */
     LogEncoder encoder;
     LogTime time;
 };
@@ -43,7 +44,7 @@ Logger *logger_new(int fd, const char *name, const Clock *clock)
     log->fd = fd;
     log->name = name ? xstrdup(name) : NULL;
     log->clock = clock;
-    log->level = LOG_LEVEL_INFO;
+    atomic_init(&log->level, LOG_LEVEL_INFO);
     return log;
 }
 
@@ -58,7 +59,7 @@ Logger *logger_free(Logger *log)
 
 void logger_set_level(Logger *log, LogLevel level)
 {
-    log->level = level;
+    atomic_store_explicit(&log->level, (int)level, memory_order_relaxed);
 }
 
 void logger_set_encoder(Logger *log, LogEncoder encoder)
@@ -73,7 +74,7 @@ void logger_set_time(Logger *log, LogTime time)
 
 bool logger_enabled(const Logger *log, LogLevel level)
 {
-    return log && level >= log->level;
+    return log && (int)level >= atomic_load_explicit(&log->level, memory_order_relaxed);
 }
 
 static void line_put(Line *line, Str s)

@@ -402,3 +402,68 @@ def test_only_so_many_requests_wait_for_unknown_names():
     for sock in socks:
         sock.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def file_router(text, *flags):
+    name = config_file(text)
+    return name, with_box('--config=' + name, *flags)
+
+
+def rewrite(name, text):
+    """As a ConfigMap does it: the name leads to another file at once."""
+    os.rename(config_file(text), name)
+
+
+def test_a_changed_file_is_read_again():
+    silent = Backend(lambda sock, number: read_all(sock))
+    name, router = file_router('response-header-timeout: 300ms\nauthz-mode: allow-all\nzap-log-level: error\n',
+                               '--max-request-body-bytes=10')
+    contains(ask(router, 'box', silent)[2], b'--response-header-timeout, 300ms')
+    rewrite(name, 'response-header-timeout: 200ms\nauthz-mode: allow-all\nmax-request-body-bytes: 5\nworkers: 7\n')
+    wait_for(lambda: router.metric('sandbox_router_config_reloads_total', outcome='success') == 1)
+    contains(ask(router, 'box', silent)[2], b'--response-header-timeout, 200ms')
+    equal(ask(router, 'box', silent, start=b'PUT / HTTP/1.1', more=b'Content-Length: 8\r\n', body=b'x' * 8)[0], 504)
+    log = router.log_text()
+    contains(log, '"changed":"--response-header-timeout, --zap-log-level"')  # the command line wins for the body
+    contains(log, '"flags":"--workers"')
+    equal(len(router.access_lines()), 2)  # the log level changed, too
+    equal(stopped(router), 0)
+
+
+def test_a_bad_file_changes_nothing():
+    silent = Backend(lambda sock, number: read_all(sock))
+    name, router = file_router('response-header-timeout: 300ms\n')
+    for text in ('response-header-timeout: soon\n', 'no-such-flag: 1\n', '{', 'client-idle-timeout: 0s\n'):
+        before = router.metric('sandbox_router_config_reloads_total', outcome='error')
+        rewrite(name, text)
+        wait_for(lambda: router.metric('sandbox_router_config_reloads_total', outcome='error') == before + 1)
+    contains(router.log_text(), 'the new configuration is wrong, the old one stays')
+    contains(ask(router, 'box', silent)[2], b'--response-header-timeout, 300ms')
+    os.unlink(name)  # away for a moment
+    time.sleep(2.5)
+    equal(router.metric('sandbox_router_config_reloads_total', outcome='error'), 4)
+    equal(stopped(router), 0)
+
+
+def test_sighup_reads_again_and_limits_hold_for_open_connections():
+    backend = Backend(replying(OK))
+    name, router = file_router('max-requests-per-client: 0\n')
+    with connect(router) as sock:
+        sock.sendall(request('box', backend, close=False))
+        contains(read_head(sock)[0], b' 200 ')
+        with open(name, 'w') as f:
+            f.write('request-rate-per-client: 0.001\n')
+        router.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: router.metric('sandbox_router_config_reloads_total', outcome='success') >= 1)
+        sock.sendall(request('box', backend, close=False))
+        wait_for(lambda: ask(router, 'box', backend)[0] == 429)
+    equal(stopped(router), 0)
+
+
+def test_sighup_without_a_file_is_harmless():
+    router = with_box()
+    for _ in range(3):
+        router.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: router.metric('sandbox_router_config_reloads_total', outcome='success') >= 1)
+    equal(ask(router, 'box', Backend(replying(OK)))[0], 200)
+    equal(stopped(router), 0)
