@@ -199,10 +199,10 @@ void exchange_dial(Exchange *x)
             return;
         }
         if (x->attempts == 0 && !x->restarted) {
-            x->back = upstreams_take(upstreams, &x->target, !may_repeat(x));
+            x->back = upstreams_take(upstreams, &x->target, x->grpc, !may_repeat(x));
         }
         if (!x->back) {
-            x->back = upstreams_dial(upstreams, &x->target);
+            x->back = upstreams_dial(upstreams, &x->target, x->grpc);
             x->back->out = x->unsent;
             x->unsent = (Buf){0};
             x->dial_ns = now + x->worker->tuning.dial_ns;

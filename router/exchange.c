@@ -12,7 +12,9 @@
 #include "base/timefmt.h"
 #include "http/status.h"
 #include "router/activity.h"
+#include "router/call.h"
 #include "router/fair.h"
+#include "router/h2_back.h"
 #include "router/waking.h"
 
 uint64_t exchange_now(const Exchange *x)
@@ -50,7 +52,8 @@ static void reply_bytes(Exchange *x, int status, Str body)
     x->bytes_out = body.len;
 }
 
-static void reply_json(Exchange *x, int status, Str body)
+/* Whatever is under way towards the sandbox ends; a reply of the router goes out instead. */
+static void begin_reply(Exchange *x, int status)
 {
     bool skip = x->req.in != HTTP_BODY_LENGTH || x->req.left <= EXCHANGE_SKIP_MAX;
 
@@ -66,12 +69,23 @@ static void reply_json(Exchange *x, int status, Str body)
     x->replied = true;
     x->state = EXCHANGE_FLUSH;
     x->progress_ns = exchange_now(x);
+}
+
+static void reply_json(Exchange *x, int status, Str body)
+{
+    begin_reply(x, status);
     reply_bytes(x, status, body);
 }
 
 void exchange_reply(Exchange *x, int status, const char *detail)
 {
     char body[400];
+
+    if (x->grpc) {
+        begin_reply(x, status);
+        call_refuse(x, status, detail);
+        return;
+    }
     int n = snprintf(body, sizeof(body), "{\"detail\":\"%s\"}\n", detail);
 
     reply_json(x, status, (Str){body, (size_t)n});
@@ -125,6 +139,10 @@ static void choose_limit(Exchange *x)
         x->limit_ns = limits->proxy_ns;
         x->limit_name = "--proxy-timeout";
     }
+    if (x->call_end_ns > 0 && x->call_end_ns - x->start_ns < limits->proxy_ns) {
+        x->limit_ns = x->call_end_ns - x->start_ns;
+        x->limit_name = "grpc-timeout";
+    }
 }
 
 /* Headers, then authorization, then the size: the order clients see refusals in. */
@@ -143,6 +161,9 @@ static void admit(Exchange *x, const HttpHead *head)
         return;
     }
     x->routed = true;
+    if (x->grpc && !call_admit(x, head)) {
+        return;
+    }
     if (!fair_admit(x, head)) {
         return;
     }
@@ -168,7 +189,7 @@ static void init_request_body(Exchange *x, const HttpHead *head)
     bool chunked = head->body == HTTP_BODY_CHUNKED;
     HttpBody in = chunked && !x->client->framed ? HTTP_BODY_EOF : head->body;
 
-    body_init(&x->req, in, head->content_length, chunked, x->worker->tuning.body_max);
+    body_init(&x->req, in, head->content_length, chunked && !x->grpc, x->worker->tuning.body_max);
 }
 
 Exchange *exchange_new(Client *client, size_t head_len)
@@ -198,6 +219,7 @@ Exchange *exchange_new(Client *client, size_t head_len)
     x->upgrade = head->upgrade && head->body == HTTP_BODY_NONE;
     x->head_len = head_len;
     x->head_raw = x->head_hot = true;
+    x->grpc = call_is(client, head);
     init_request_body(x, head);
     if (worker->shared->tracer) {
         x->span =
@@ -284,7 +306,7 @@ static uint64_t tunnel_deadline(const Exchange *x)
     return idle < end ? idle : end;
 }
 
-uint64_t exchange_deadline(const Exchange *x)
+static uint64_t state_deadline(const Exchange *x)
 {
     uint64_t answer = x->sent_ns + x->limit_ns;
 
@@ -305,10 +327,20 @@ uint64_t exchange_deadline(const Exchange *x)
     }
 }
 
+uint64_t exchange_deadline(const Exchange *x)
+{
+    uint64_t deadline = state_deadline(x);
+
+    return x->call_end_ns > 0 && x->state != EXCHANGE_FLUSH && x->call_end_ns < deadline
+               ? x->call_end_ns
+               : deadline;
+}
+
 /* The deadline has passed. False: the client's connection must be cut. */
 static bool expire(Exchange *x)
 {
-    bool late = exchange_now(x) >= x->sent_ns + x->limit_ns;
+    bool over = x->call_end_ns > 0 && exchange_now(x) >= x->call_end_ns;
+    bool late = over || exchange_now(x) >= x->sent_ns + x->limit_ns;
     bool client_is_slow = x->state == EXCHANGE_RELAY && !x->req.done &&
                           buf_len(&x->back->out) == 0 && x->head_sent == buf_len(&x->head);
 
@@ -319,10 +351,14 @@ static bool expire(Exchange *x)
         observe_limited(x->worker->shared->observe, "upgrade", idle ? "idle" : "lifetime");
         return exchange_end_tunnel(x);
     }
+    if (x->grpc && x->state == EXCHANGE_RELAY && x->replied) {
+        call_abort(x, 504, "The call took too long.");
+        return true;
+    }
     if (x->state == EXCHANGE_FLUSH || x->replied) {
         return false;
     }
-    if (client_is_slow) {
+    if (client_is_slow && !x->grpc) { /* a call's client may wait for its sandbox */
         x->close = true;
         exchange_reply(x, 408, "The request body did not arrive in time.");
     } else if (late) {
@@ -414,6 +450,9 @@ void exchange_watch(Exchange *x)
         bool unsent = x->state == EXCHANGE_DIAL || x->head_sent < buf_len(&x->head) ||
                       buf_len(&x->back->out) > 0;
 
+        if (x->back->h2 && x->state != EXCHANGE_DIAL) {
+            unsent = h2_back_wants_write(x->back);
+        }
         back_watch(x->back, unsent && !x->req_dead);
     }
 }

@@ -46,6 +46,7 @@ struct Exchange {
     bool routed; /* routing is valid */
     bool known;  /* its namespace is one of the table's */
     bool healthz;
+    bool grpc; /* a call: call.h */
     HttpMethod method;
     bool minor0;                 /* an HTTP/1.0 client */
     bool upgrade;                /* the client asked for one */
@@ -87,7 +88,8 @@ struct Exchange {
     uint64_t retry_ns;    /* when the next attempt may start, 0 = now */
     uint64_t limit_ns;    /* until response headers */
     const char *limit_name;
-    Span *span; /* NULL without tracing */
+    uint64_t call_end_ns; /* of grpc-timeout, 0 = none */
+    Span *span;           /* NULL without tracing */
     ListNode waiter;
     Frames frames; /* of a tunnel, sandbox to client */
     LimitHold client_hold;

@@ -242,6 +242,11 @@ int h2_head_request(H2Head *head, BufPool *pool, bool ended, Buf *out)
     return head->error;
 }
 
+bool h2_head_is_interim(const H2Head *head)
+{
+    return str_starts(part(head, H2_HEAD_STATUS), STR("1"));
+}
+
 int h2_head_response(H2Head *head, BufPool *pool, Buf *out)
 {
     Str status = part(head, H2_HEAD_STATUS);
@@ -309,14 +314,14 @@ size_t h2_head_response_nv(const HttpHead *head, bool upgraded, char status[3], 
     return n;
 }
 
-size_t h2_head_request_nv(const HttpHead *head, Str target, nghttp2_nv *nv)
+size_t h2_head_request_nv(const HttpHead *head, nghttp2_nv *nv)
 {
     size_t n = 0;
 
     nv[n++] = pair(STR(":method"), head->method);
     nv[n++] = pair(STR(":scheme"), STR("http"));
     nv[n++] = pair(STR(":authority"), head->host);
-    nv[n++] = pair(STR(":path"), target);
+    nv[n++] = pair(STR(":path"), head->target);
     for (size_t i = 0; i < head->n_headers; i++) {
         const HttpHeader *field = &head->headers[i];
 

@@ -53,6 +53,8 @@ void h2_head_add(H2Head *head, BufPool *pool, Str name, Str value, bool trailers
 /* Appends the head of a request to `out`. ended: no body follows. 0, or head->error, or -EOPNOTSUPP
  * (501); head->text says why. */
 int h2_head_request(H2Head *head, BufPool *pool, bool ended, Buf *out);
+/* The block is the head of a 1xx. */
+bool h2_head_is_interim(const H2Head *head);
 /* Appends the head of a response. */
 int h2_head_response(H2Head *head, BufPool *pool, Buf *out);
 /* Appends field lines and the empty line. */
@@ -61,5 +63,5 @@ int h2_head_trailers(H2Head *head, BufPool *pool, Buf *out);
 /* Pairs of a response, of a request, of trailers. They point into `head` and `status`. Returns how
  * many of the H2_HEAD_NV_MAX were used. */
 size_t h2_head_response_nv(const HttpHead *head, bool upgraded, char status[3], nghttp2_nv *nv);
-size_t h2_head_request_nv(const HttpHead *head, Str target, nghttp2_nv *nv);
+size_t h2_head_request_nv(const HttpHead *head, nghttp2_nv *nv);
 size_t h2_head_trailers_nv(const HttpHead *trailers, nghttp2_nv *nv);

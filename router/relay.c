@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "router/call.h"
 #include "router/exchange.h"
+#include "router/h2_back.h"
 #include "router/rewrite.h"
 
 /* ---- towards the sandbox ---- */
@@ -29,8 +31,32 @@ static ssize_t write_back(Exchange *x)
     return n > 0 ? http_stream_write(&x->back->stream, iov, n) : -EAGAIN;
 }
 
+/* The head as it was rewritten becomes the request, once; payload follows from back->out. */
+static bool flush_h2(Exchange *x)
+{
+    HttpHead *head = &x->worker->head;
+    Str text = buf_str(&x->head);
+
+    if (x->head_sent < text.len) {
+        x->head_hot = false;
+        http_head_init(head);
+        if (http_request_parse(head, text.ptr, text.len) > 0) { /* written by rewrite.c: always */
+            h2_back_submit(x->back, head, x->req.in != HTTP_BODY_NONE);
+        }
+        x->head_sent = text.len;
+    }
+    if (!h2_back_flush(x->back, x->req.done)) {
+        return false;
+    }
+    x->sent_ns = x->progress_ns = exchange_now(x);
+    return true;
+}
+
 bool exchange_flush_back(Exchange *x)
 {
+    if (x->back->h2) {
+        return flush_h2(x);
+    }
     size_t head_left = buf_len(&x->head) - x->head_sent;
     ssize_t n = x->req_dead ? -EAGAIN : write_back(x);
 
@@ -167,6 +193,9 @@ static bool reply_head(Exchange *x)
     if (n == 0 && !back->eof && !back->error) {
         return false;
     }
+    if (n > 0 && back->h2 && h2_back_head_ended(back)) {
+        head->body = HTTP_BODY_NONE; /* Trailers-Only has to stay that */
+    }
     if (n <= 0) {
         if (!exchange_restart(x)) {
             bool reset = n == 0 && back->error;
@@ -192,13 +221,19 @@ static bool reply_head(Exchange *x)
     return true;
 }
 
+static bool plain_reusable(const Exchange *x, const Back *back)
+{
+    return x->back_keep && x->req.done && !x->req_dead && x->head_sent == buf_len(&x->head) &&
+           buf_len(&back->out) == 0 && buf_len(&back->in) == 0 && !back->eof && !back->error &&
+           !x->worker->draining;
+}
+
 /* The body of the reply is complete: let the sandbox's connection go before the client's is. */
 static void reply_done(Exchange *x)
 {
     Back *back = TAKE(x->back);
-    bool reusable = x->back_keep && x->req.done && !x->req_dead &&
-                    x->head_sent == buf_len(&x->head) && buf_len(&back->out) == 0 &&
-                    buf_len(&back->in) == 0 && !back->eof && !back->error && !x->worker->draining;
+    bool reusable =
+        back->h2 ? !x->worker->draining && h2_back_renew(back) : plain_reusable(x, back);
 
     if (reusable) {
         upstreams_put(back);
@@ -234,6 +269,17 @@ static bool relay_request(Exchange *x, ExchangeOutcome *ret_outcome)
     return exchange_flush_back(x) || moved;
 }
 
+/* The sandbox says no more. */
+static int end_of_reply(Exchange *x)
+{
+    Str trailers = x->back->h2 ? h2_back_trailers(x->back) : STR("");
+
+    if (x->back->error) {
+        return -EPIPE;
+    }
+    return body_end(&x->res, &x->worker->bufs, trailers, &x->client->out);
+}
+
 static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
 {
     size_t before = buf_len(&x->back->in) + buf_len(&x->client->out);
@@ -246,8 +292,11 @@ static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
     } else {
         r = body_move(&x->res, &x->worker->bufs, &x->back->in, &x->client->out);
         if (r == BODY_MORE && (x->back->eof || x->back->error)) {
-            r = x->back->error ? -EPIPE
-                               : body_end(&x->res, &x->worker->bufs, STR(""), &x->client->out);
+            r = end_of_reply(x);
+        }
+        if (r < 0 && x->grpc) {
+            call_abort(x, 503, "The sandbox ended the call.");
+            return false;
         }
         if (r < 0) {
             client_flush(x->client); /* what came is the client's, the cut says more was due */

@@ -155,6 +155,7 @@ int routing_parse(const HttpHead *head, bool allow_loopback, Routing *ret, const
         *ret_detail = "Invalid target IP address.";
         return -EINVAL;
     }
+    routing.port_named = values.port.len > 0;
     memcpy(routing.id, values.id.ptr, values.id.len);
     memcpy(routing.ns, values.ns.ptr, values.ns.len);
     routing.id_len = (uint8_t)values.id.len;

@@ -19,6 +19,7 @@ typedef struct Routing {
     uint8_t id_len;
     uint8_t ns_len;
     uint16_t port;
+    bool port_named;     /* not the default */
     Address pod_ip;      /* hint; .set when the header was there */
     uint64_t timeout_ns; /* X-Sandbox-Timeout, 0 = none or not usable */
 } Routing;

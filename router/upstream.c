@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "router/h2_back.h"
 
 #define KEEPALIVE_S 30
 
@@ -72,6 +73,7 @@ void back_close(Back *back)
     Upstreams *owner = back->owner;
 
     leave_pool(back);
+    back->h2 = h2_back_free(back->h2);
     http_stream_close(&back->stream);
     buf_release(owner->bufs, &back->in);
     buf_release(owner->bufs, &back->out);
@@ -87,7 +89,7 @@ static bool still_open(Back *back)
     return n < 0 && errno == EAGAIN;
 }
 
-Back *upstreams_take(Upstreams *upstreams, const Address *address, bool careful)
+Back *upstreams_take(Upstreams *upstreams, const Address *address, bool http2, bool careful)
 {
     uint64_t hash = address_hash(upstreams->seed, address);
     HMapNode *node = hmap_first(&upstreams->idle, hash);
@@ -96,7 +98,7 @@ Back *upstreams_take(Upstreams *upstreams, const Address *address, bool careful)
         Back *back = container_of(node, Back, by_address);
 
         node = hmap_next(node);
-        if (!address_equal(&back->address, address)) {
+        if (!address_equal(&back->address, address) || (back->h2 != NULL) != http2) {
             continue;
         }
         if (careful && !still_open(back)) {
@@ -137,6 +139,10 @@ void back_read(Back *back)
 {
     ssize_t n;
 
+    if (back->h2) {
+        h2_back_read(back);
+        return;
+    }
     if (back->eof || back->error || buf_len(&back->in) >= back->in_max) {
         return;
     }
@@ -160,7 +166,9 @@ void back_watch(Back *back, bool want_write)
     uint32_t events = want_write ? EPOLLOUT : 0;
     int r;
 
-    if (back->connected && !back->eof && buf_len(&back->in) < back->in_max) {
+    /* HTTP/2 bounds `in` by its windows, and always has to hear of them. */
+    if (back->connected &&
+        (back->h2 ? !back->error : !back->eof && buf_len(&back->in) < back->in_max)) {
         events |= EPOLLIN;
     }
     r = http_stream_watch(&back->stream, events);
@@ -186,7 +194,9 @@ static void back_ready(HttpStream *stream, uint32_t events)
     Back *back = container_of(stream, Back, stream);
 
     if (!back->exchange) {
-        back_close(back); /* the sandbox closed, or talks without being asked */
+        if (!back->h2 || !h2_back_idle(back)) {
+            back_close(back); /* the sandbox closed, or talks without being asked */
+        }
         return;
     }
     if (!back->connected) {
@@ -207,7 +217,7 @@ static int set_int(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-Back *upstreams_dial(Upstreams *upstreams, const Address *address)
+Back *upstreams_dial(Upstreams *upstreams, const Address *address, bool http2)
 {
     Back *back = xcalloc(1, sizeof(*back));
     struct sockaddr_storage addr;
@@ -217,6 +227,7 @@ Back *upstreams_dial(Upstreams *upstreams, const Address *address)
     back->owner = upstreams;
     back->address = *address;
     back->in_max = BUF_SIZE;
+    back->h2 = http2 ? h2_back_new(back) : NULL;
     upstreams->n_all++;
     if (fd < 0) {
         back->error = -errno;

@@ -22,6 +22,7 @@
 
 typedef struct Upstreams Upstreams;
 typedef struct Back Back;
+typedef struct H2Back H2Back;
 typedef void (*BackFn)(Back *back); /* something happened: bytes, connected, closed */
 
 struct Back {
@@ -29,6 +30,7 @@ struct Back {
     Upstreams *owner;
     void *exchange; /* NULL while idle */
     Address address;
+    H2Back *h2; /* NULL: HTTP/1.1 */
     Buf in;
     Buf out;
     bool connected;
@@ -59,9 +61,9 @@ void upstreams_deinit(Upstreams *upstreams); /* closes the idle ones; no other m
 void upstreams_close_idle(Upstreams *upstreams);
 
 /* An idle connection, NULL when there is none. careful: make sure that it is still open. */
-Back *upstreams_take(Upstreams *upstreams, const Address *address, bool careful);
+Back *upstreams_take(Upstreams *upstreams, const Address *address, bool http2, bool careful);
 /* Starts to connect. back->error is set when that failed at once. */
-Back *upstreams_dial(Upstreams *upstreams, const Address *address);
+Back *upstreams_dial(Upstreams *upstreams, const Address *address, bool http2);
 /* Gives a connection back whose reply is complete. */
 void upstreams_put(Back *back);
 void back_close(Back *back);
