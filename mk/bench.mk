@@ -10,3 +10,7 @@ $(BENCH_BINS): $(B)/%: $(B)/obj/%.o $(LAYER_LIBS)
 .PHONY: bench
 bench: $(BENCH_BINS) ## run the micro benchmarks of this CONFIG
 	@for b in $(BENCH_BINS); do "$$b" || exit 1; done
+
+.PHONY: bench-claims
+bench-claims: all ## CPU, memory and writes a warm claim, on the test cluster (CLUSTER_DIR, KWOK=20; ARGS="--lean")
+	@$${CLUSTER_DIR:-build/cluster}/run python3 test/bench/claims.py $(ARGS)
