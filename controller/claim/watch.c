@@ -151,8 +151,9 @@ static size_t workers(const ControllerOptions *options)
 const Reconciler *claim_reconciler(void)
 {
     static const WatchRule watches[] = {
-        {KUBE_CLAIM, watch_map_self},  {KUBE_SANDBOX, map_sandbox}, {KUBE_WARMPOOL, map_pool},
-        {KUBE_TEMPLATE, map_template}, {KUBE_NETPOL, map_policy},
+        {.kind = KUBE_CLAIM, .map = watch_map_self}, {.kind = KUBE_SANDBOX, .map = map_sandbox},
+        {.kind = KUBE_WARMPOOL, .map = map_pool},    {.kind = KUBE_TEMPLATE, .map = map_template},
+        {.kind = KUBE_NETPOL, .map = map_policy},
     };
     static const Reconciler reconciler = {
         .name = "sandboxclaim",

@@ -15,6 +15,7 @@ typedef struct QueueSink {
     KeySink sink;
     ExecController *controller;
     KubePriority priority;
+    uint64_t gather_ns;
 } QueueSink;
 
 static void queue_sink_add(KeySink *sink, Str ns, Str name)
@@ -22,7 +23,8 @@ static void queue_sink_add(KeySink *sink, Str ns, Str name)
     QueueSink *self = container_of(sink, QueueSink, sink);
 
     /* A full queue loses nothing for good: the next resync names the key again. */
-    (void)kube_queue_add(self->controller->queue, (KubeKey){ns, name}, self->priority);
+    (void)kube_queue_add_after(self->controller->queue, (KubeKey){ns, name}, self->priority,
+                               self->gather_ns);
 }
 
 static void on_change(KubeListener *listener, const KubeStore *store, const KubeChange *change)
@@ -33,6 +35,7 @@ static void on_change(KubeListener *listener, const KubeStore *store, const Kube
         .sink = {queue_sink_add},
         .controller = watch->controller,
         .priority = change->origin == KUBE_CHANGE_LIVE ? KUBE_PRIO_NORMAL : KUBE_PRIO_LOW,
+        .gather_ns = watch->rule->gather_ns,
     };
     View view = exec->view;
 

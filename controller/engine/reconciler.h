@@ -38,6 +38,8 @@ typedef struct WatchRule {
     /* `before` is NULL for a new object, `after` for a deleted one. May look at the view (indexes).
      */
     void (*map)(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink);
+    /* The keys wait this long, so that changes that come together are planned once. 0 = at once. */
+    uint64_t gather_ns;
 } WatchRule;
 
 typedef struct Reconciler {

@@ -135,10 +135,10 @@ static size_t sandbox_workers(const ControllerOptions *options)
 const Reconciler *sandbox_reconciler(void)
 {
     static const WatchRule watches[] = {
-        {KUBE_SANDBOX, watch_map_self},
-        {KUBE_POD, map_child},
-        {KUBE_SERVICE, map_child},
-        {KUBE_PVC, map_child},
+        {.kind = KUBE_SANDBOX, .map = watch_map_self},
+        {.kind = KUBE_POD, .map = map_child},
+        {.kind = KUBE_SERVICE, .map = map_child},
+        {.kind = KUBE_PVC, .map = map_child},
     };
     static const Reconciler reconciler = {
         .name = "sandbox",

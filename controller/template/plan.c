@@ -96,8 +96,8 @@ static size_t template_workers(const ControllerOptions *options)
 const Reconciler *template_reconciler(void)
 {
     static const WatchRule watches[] = {
-        {KUBE_TEMPLATE, watch_map_self},
-        {KUBE_NETPOL, map_policy},
+        {.kind = KUBE_TEMPLATE, .map = watch_map_self},
+        {.kind = KUBE_NETPOL, .map = map_policy},
     };
     static const Reconciler reconciler = {
         .name = "sandboxtemplate",

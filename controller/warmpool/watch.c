@@ -4,10 +4,13 @@
  * What wakes a pool: itself, its members (before and after a claim took one), its template and the
  * template's NetworkPolicy.
  */
+#include "base/clock.h"
 #include "controller/keys.h"
 #include "controller/warmpool/pools.h"
 #include "controller/warmpool/warmpool.h"
 
+/* A plan looks at every member, and members change in crowds. */
+#define POOL_GATHER_NS (100 * NS_PER_MS)
 #define POOL_BACKOFF_MAX_NS (60ull * 1000000000ull)
 
 /* Members change often while they start; only what is counted matters. */
@@ -71,10 +74,10 @@ static size_t workers(const ControllerOptions *options)
 const Reconciler *warmpool_reconciler(void)
 {
     static const WatchRule watches[] = {
-        {KUBE_WARMPOOL, watch_map_self},
-        {KUBE_SANDBOX, map_sandbox},
-        {KUBE_TEMPLATE, map_template},
-        {KUBE_NETPOL, map_policy},
+        {.kind = KUBE_WARMPOOL, .map = watch_map_self},
+        {.kind = KUBE_SANDBOX, .map = map_sandbox, .gather_ns = POOL_GATHER_NS},
+        {.kind = KUBE_TEMPLATE, .map = map_template},
+        {.kind = KUBE_NETPOL, .map = map_policy},
     };
     static const Reconciler reconciler = {
         .name = "sandboxwarmpool",

@@ -39,6 +39,9 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define UNUSED(x) ((void)(x))
 
+/* For a large local that is written before it is read: the build clears all others. */
+#define UNCLEARED __attribute__((uninitialized))
+
 #define FALLTHROUGH __attribute__((fallthrough))
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define MUST_USE __attribute__((warn_unused_result))

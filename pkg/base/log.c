@@ -264,7 +264,7 @@ static void line_write(const Line *line, int fd)
 
 void log_write(Logger *log, LogLevel level, const char *msg, const LogField *fields, size_t n)
 {
-    Line line;
+    UNCLEARED Line line;
     const char *tail = log->encoder == LOG_ENCODER_JSON ? "}\n" : "\n";
 
     line.len = 0;

@@ -89,23 +89,33 @@ void timefmt_nanos(int64_t wall_ns, char ret[TIMEFMT_SIZE])
 /* Takes exactly `digits` digits off the front. */
 static int take_number(Str *s, size_t digits, unsigned *ret)
 {
-    uint64_t v;
+    unsigned v = 0;
 
-    if (s->len < digits || str_to_u64(str_take(*s, digits), &v) < 0) {
+    if (s->len < digits) {
         return -EINVAL;
     }
-    *s = str_drop(*s, digits);
-    *ret = (unsigned)v;
+    for (size_t i = 0; i < digits; i++) {
+        unsigned digit = (unsigned)(unsigned char)s->ptr[i] - '0';
+
+        if (digit > 9) {
+            return -EINVAL;
+        }
+        v = v * 10 + digit;
+    }
+    *s = (Str){s->ptr + digits, s->len - digits};
+    *ret = v;
     return 0;
 }
 
 static int take_char(Str *s, const char *any_of)
 {
-    if (s->len == 0 || s->ptr[0] == '\0' || !strchr(any_of, s->ptr[0])) {
-        return -EINVAL;
+    for (; s->len > 0 && *any_of; any_of++) {
+        if (s->ptr[0] == *any_of) {
+            *s = (Str){s->ptr + 1, s->len - 1};
+            return 0;
+        }
     }
-    *s = str_drop(*s, 1);
-    return 0;
+    return -EINVAL;
 }
 
 static int take_fraction(Str *s, int64_t *ret_ns)

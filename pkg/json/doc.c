@@ -2,7 +2,6 @@
 #include "json/doc.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/check.h"
@@ -67,9 +66,15 @@ bool jnode_exists(JNode node)
 static uint32_t find_member(const JDoc *doc, uint32_t at, uint32_t end, Str key)
 {
     const TapeNode *tape = doc->tape;
+    const char *bytes = (const char *)(tape + doc->n_nodes);
+    uint32_t head = tape_head(JTYPE_STRING, key.len);
 
     for (; at < end; at = tape_after(tape, at + 1)) {
-        if (tape_len(tape[at]) == key.len && str_eq(string_at(doc, at), key)) {
+        /* Keys of one length mostly differ in their first or last byte. */
+        if (tape[at].head == head &&
+            (key.len == 0 || (bytes[tape[at].arg] == key.ptr[0] &&
+                              bytes[tape[at].arg + key.len - 1] == key.ptr[key.len - 1] &&
+                              memcmp(bytes + tape[at].arg, key.ptr, key.len) == 0))) {
             return at + 1;
         }
     }
@@ -85,16 +90,11 @@ JNode jnode_get(JNode node, Str key)
     return at ? (JNode){node.doc, at} : JNODE_ABSENT;
 }
 
-JNode jnode_at_(JNode node, ...)
+JNode jnode_path(JNode node, const Str *keys, size_t n)
 {
-    va_list ap;
-    const char *key;
-
-    va_start(ap, node);
-    while (node.doc && (key = va_arg(ap, const char *))) {
-        node = jnode_get(node, str_from(key));
+    for (size_t i = 0; i < n && node.doc; i++) {
+        node = jnode_get(node, keys[i]);
     }
-    va_end(ap);
     return node;
 }
 

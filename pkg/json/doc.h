@@ -64,8 +64,18 @@ bool jnode_exists(JNode node); /* false for absent; true for null */
 /* Member of an object; absent when there is none or node is not an object. */
 JNode jnode_get(JNode node, Str key);
 /* Walks keys: jnode_at(root, "metadata", "labels", "app"). */
-JNode jnode_at_(JNode node, ...) __attribute__((sentinel));
-#define jnode_at(node, ...) jnode_at_((node), __VA_ARGS__, (const char *)NULL)
+JNode jnode_path(JNode node, const Str *keys, size_t n);
+#define jnode_at(node, ...)                                                                        \
+    jnode_path((node), (const Str[]){JNODE_KEYS_(__VA_ARGS__)},                                    \
+               sizeof((const Str[]){JNODE_KEYS_(__VA_ARGS__)}) / sizeof(Str))
+/* The lengths of literals are known to the compiler. */
+#define JNODE_KEYS_(...) JNODE_PICK_(__VA_ARGS__, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)
+#define JNODE_PICK_(a, b, c, d, e, n, ...) JNODE_KEYS_##n##_
+#define JNODE_KEYS_1_(a) str_from(a)
+#define JNODE_KEYS_2_(a, b) str_from(a), str_from(b)
+#define JNODE_KEYS_3_(a, b, c) str_from(a), str_from(b), str_from(c)
+#define JNODE_KEYS_4_(a, b, c, d) str_from(a), str_from(b), str_from(c), str_from(d)
+#define JNODE_KEYS_5_(a, b, c, d, e) str_from(a), str_from(b), str_from(c), str_from(d), str_from(e)
 /* Element of an array; linear. */
 JNode jnode_index(JNode node, size_t i);
 

@@ -392,7 +392,7 @@ static JDoc *builder_finish(const Builder *b)
 
 int jdoc_parse(Str text, const JProj *proj, size_t text_max, JDoc **ret, Err *reterr)
 {
-    Builder b;
+    UNCLEARED Builder b;
 
     if (text.len > text_max || text.len > JDOC_TEXT_MAX) {
         return err_set(reterr, E2BIG, "JSON text of %zu bytes is longer than %zu", text.len,

@@ -41,14 +41,6 @@ int jx_parse(Str text, size_t text_max, json_t **ret, Err *reterr)
     return 0;
 }
 
-char *jx_dump_compact(const json_t *value)
-{
-    char *text = json_dumps(value, JX_DUMP_FLAGS);
-
-    CHECK(text);
-    return text;
-}
-
 char *jx_dump_sorted(const json_t *value)
 {
     char *text = json_dumps(value, JX_DUMP_FLAGS | JSON_SORT_KEYS);

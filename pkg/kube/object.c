@@ -48,6 +48,14 @@ static int obj_check(const KubeKind *kind, JNode root, Err *reterr)
     return 0;
 }
 
+static int64_t created_ns_of(JNode meta)
+{
+    int64_t ns = 0;
+    Str text = jnode_str(jnode_get(meta, STR("creationTimestamp")));
+
+    return text.ptr && timefmt_parse(text, &ns) == 0 ? ns : 0;
+}
+
 int kube_obj_from_doc(const KubeKind *kind, JDoc *doc, JNode root, KubeObj **ret_obj, Err *reterr)
 {
     JNode meta = jnode_at(root, "metadata");
@@ -69,6 +77,7 @@ int kube_obj_from_doc(const KubeKind *kind, JDoc *doc, JNode root, KubeObj **ret
         .rv_text = str_or_empty(jnode_str(jnode_get(meta, STR("resourceVersion")))),
     };
     obj->rv = kube_rv_parse(obj->rv_text);
+    obj->created_ns = created_ns_of(meta);
     *ret_obj = obj;
     return 0;
 }
@@ -145,10 +154,7 @@ int64_t kube_obj_generation(const KubeObj *obj)
 
 int64_t kube_obj_created_ns(const KubeObj *obj)
 {
-    int64_t ns = 0;
-    Str text = jnode_str(jnode_at(obj->root, "metadata", "creationTimestamp"));
-
-    return text.ptr && timefmt_parse(text, &ns) == 0 ? ns : 0;
+    return obj->created_ns;
 }
 
 bool kube_obj_controller(const KubeObj *obj, KubeOwner *ret_owner)

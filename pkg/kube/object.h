@@ -33,7 +33,8 @@ typedef struct KubeObj {
     Str name;
     Str uid;
     Str rv_text;
-    uint64_t rv; /* 0 when rv_text is not a number */
+    uint64_t rv;        /* 0 when rv_text is not a number */
+    int64_t created_ns; /* wall time; 0 when unknown */
 } KubeObj;
 
 /* The controller owner reference of an object. */

@@ -24,7 +24,10 @@ static size_t two_workers(const ControllerOptions *options)
 
 const Reconciler *bench_reconciler(void)
 {
-    static const WatchRule watches[] = {{KUBE_SANDBOX, watch_map_self}};
+    static const WatchRule watches[] = {
+        {.kind = KUBE_SANDBOX, .map = watch_map_self},
+        {.kind = KUBE_SERVICE, .map = watch_map_self, .gather_ns = BENCH_GATHER_NS},
+    };
     static const Reconciler reconciler = {
         .name = "bench",
         .reporter = "bench-controller",

@@ -8,6 +8,9 @@
 #include "kube/informer.h"
 #include "test/fakeapi/world.h"
 
+/* How long a change of a Service waits before it wakes the Sandbox of the same name. */
+#define BENCH_GATHER_NS (100 * NS_PER_MS)
+
 typedef struct Bench Bench;
 typedef void (*BenchPlanFn)(Bench *bench, const View *view, KubeKey key, Plan *plan);
 
