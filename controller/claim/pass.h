@@ -56,3 +56,6 @@ void claim_resolve_bound(ClaimPass *pass);
 /* Measurements of a claim that becomes ready, and of one that got its Sandbox. */
 void claim_sample_ready(ClaimPass *pass, const KubeObj *sandbox);
 void claim_sample_created(ClaimPass *pass);
+/* Where the time went: stages of the way to Ready, see docs/metrics.md. */
+void claim_sample_bound(ClaimPass *pass);                /* beside claim_sample_created() */
+void claim_sample_told(ClaimPass *pass, unsigned stage); /* stage: of the write that says Ready */

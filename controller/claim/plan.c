@@ -239,29 +239,35 @@ static void events_plan(ClaimPass *pass, bool created)
     }
 }
 
-static void samples_plan(ClaimPass *pass, const ClaimStatus *status)
+/* True when the claim becomes Ready for the first time. */
+static bool samples_plan(ClaimPass *pass, const ClaimStatus *status)
 {
     const KubeObj *sandbox = pass->sandbox ? pass->sandbox : pass->member;
 
     if (pass->member || pass->created) {
         claim_sample_created(pass);
+        claim_sample_bound(pass);
     }
     if (sandbox && status->ready && !status->was_ready &&
         !has_annotation(pass->claim, ANNOTATION_CLAIM_FIRST_READY)) {
         claim_sample_ready(pass, sandbox);
+        return true;
     }
+    return false;
 }
 
 static void active_emit(ClaimPass *pass)
 {
     AUTO(claim_status) ClaimStatus status = {0};
     const PlanAction *metadata = NULL;
+    const PlanAction *told;
     bool created = pass->created != NULL;
+    bool first_ready;
     json_t *patch;
 
     outcome_make(pass, &status);
     patch = claim_metadata_patch(pass, &status);
-    samples_plan(pass, &status);
+    first_ready = samples_plan(pass, &status);
     sandbox_actions(pass);
     if (patch) {
         PlanAction *action = plan_patch(pass->plan, pass->claim, patch);
@@ -272,7 +278,10 @@ static void active_emit(ClaimPass *pass)
         metadata = action;
     }
     plan_next_stage(pass->plan);
-    (void)status_plan(pass, &status, metadata);
+    told = status_plan(pass, &status, metadata);
+    if (first_ready && told) {
+        claim_sample_told(pass, told->stage);
+    }
     plan_next_stage(pass->plan);
     events_plan(pass, created);
 }

@@ -91,6 +91,36 @@ void claim_sample_ready(ClaimPass *pass, const KubeObj *sandbox)
     }
 }
 
+/* The writes of a plan's first stage make the Sandbox the claim's. */
+void claim_sample_bound(ClaimPass *pass)
+{
+    Str queue[] = {launch_type(pass), STR("queue")};
+    Str adopt[] = {launch_type(pass), STR("adopt")};
+
+    plan_sample_time(pass->plan, METER_CLAIM_STAGE_MS, PLAN_TIME_QUEUE, 0, queue, ARRAY_LEN(queue));
+    plan_sample_time(pass->plan, METER_CLAIM_STAGE_MS, PLAN_TIME_STAGE, 0, adopt, ARRAY_LEN(adopt));
+}
+
+/* A member that was Ready when it was taken made nobody wait for its Pod. */
+void claim_sample_told(ClaimPass *pass, unsigned stage)
+{
+    Str pod[] = {launch_type(pass), STR("pod")};
+    Str status[] = {launch_type(pass), STR("status")};
+    int64_t now = pass->view->now_wall_ns;
+    int64_t since;
+
+    if (pass->member ||
+        timefmt_parse(kube_obj_annotation(pass->claim, STR(ANNOTATION_CONTROLLER_FIRST_OBSERVED)),
+                      &since) < 0 ||
+        since > now) {
+        since = now;
+    }
+    plan_sample(pass->plan, METER_CLAIM_STAGE_MS, (double)(now - since) / (double)NS_PER_MS, pod,
+                ARRAY_LEN(pod));
+    plan_sample_time(pass->plan, METER_CLAIM_STAGE_MS, PLAN_TIME_STAGE, stage, status,
+                     ARRAY_LEN(status));
+}
+
 void claim_sample_created(ClaimPass *pass)
 {
     bool ready = pass->member && kube_obj_condition_is(pass->member, STR("Ready"), STR("True"));

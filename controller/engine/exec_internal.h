@@ -90,7 +90,10 @@ struct ExecRun {
     unsigned plans;
     unsigned writes;
     uint64_t started_ns;
-    uint64_t retry_after_ns;   /* asked for by the server */
+    uint64_t waited_ns; /* in the queue before this pass */
+    uint64_t stage_began_ns;
+    uint64_t stage_ns[PLAN_TIMED_STAGES_MAX]; /* how long the plan's stages took */
+    uint64_t retry_after_ns;                  /* asked for by the server */
     uint64_t coalesced_for_ns; /* time until what was put off is due, 0 = nothing was */
     bool learned;              /* something of this plan's outcome is worth a new plan */
     bool failed;               /* some failure in this pass wants a retry */

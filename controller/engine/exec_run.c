@@ -46,6 +46,7 @@ static void make_plan(ExecRun *run)
     run->plans++;
     run->learned = false;
     run->stage = 0;
+    memset(run->stage_ns, 0, sizeof(run->stage_ns));
     run->coalesced_for_ns = 0;
     exec->stats.plans++;
 }
@@ -187,6 +188,21 @@ static void schedule(ExecRun *run, bool error)
     }
 }
 
+static double sample_value(const ExecRun *run, const PlanSample *sample)
+{
+    switch (sample->time) {
+    case PLAN_TIME_QUEUE:
+        return (double)run->waited_ns / (double)NS_PER_MS;
+    case PLAN_TIME_STAGE:
+        return (double)run->stage_ns[sample->stage] / (double)NS_PER_MS;
+    default:
+        return sample->since_wall_ns == 0
+                   ? sample->value
+                   : (double)(loop_wall_now(run->exec->config.loop) - sample->since_wall_ns) /
+                         (double)NS_PER_MS;
+    }
+}
+
 /* Of a plan that was carried out; the next plan of the pass brings its own. */
 static void take_samples(ExecRun *run)
 {
@@ -194,13 +210,9 @@ static void take_samples(ExecRun *run)
 
     for (size_t i = 0; i < run->plan.n_samples; i++) {
         const PlanSample *sample = &run->plan.samples[i];
-        double value = sample->since_wall_ns == 0
-                           ? sample->value
-                           : (double)(loop_wall_now(exec->config.loop) - sample->since_wall_ns) /
-                                 (double)NS_PER_MS;
 
-        meters_sample(exec->config.meters, (MeterId)sample->meter, value, sample->labels,
-                      sample->n_labels);
+        meters_sample(exec->config.meters, (MeterId)sample->meter, sample_value(run, sample),
+                      sample->labels, sample->n_labels);
     }
     run->plan.n_samples = 0;
 }
@@ -223,6 +235,7 @@ static void start_stage(ExecRun *run)
 {
     run->starting = true;
     run->pending = 0;
+    run->stage_began_ns = loop_now(run->exec->config.loop);
     for (size_t i = 0; i < run->plan.n_actions; i++) {
         ExecCall *call = &run->calls[i];
 
@@ -354,6 +367,9 @@ static void run_advance(ExecRun *run)
             end_pass(run, has_retry(run));
             return;
         }
+        if (result == STAGE_GO_ON && run->stage < PLAN_TIMED_STAGES_MAX) {
+            run->stage_ns[run->stage] = loop_now(run->exec->config.loop) - run->stage_began_ns;
+        }
         if (result == STAGE_GO_ON && run->stage < last_stage(run)) {
             run->stage++;
             start_stage(run);
@@ -396,13 +412,13 @@ void exec_run_note_error(ExecRun *run, const PlanAction *action, const char *tex
     }
 }
 
-static void report_start(const ExecRun *run, uint64_t queued_ns)
+static void report_start(ExecRun *run, uint64_t queued_ns)
 {
     const Str labels[] = {str_from(run->controller->reconciler->name)};
-    uint64_t waited_ns = run->started_ns > queued_ns ? run->started_ns - queued_ns : 0;
 
-    meters_sample(run->exec->config.meters, METER_QUEUE_SECONDS, (double)waited_ns / 1e9, labels,
-                  1);
+    run->waited_ns = run->started_ns > queued_ns ? run->started_ns - queued_ns : 0;
+    meters_sample(run->exec->config.meters, METER_QUEUE_SECONDS, (double)run->waited_ns / 1e9,
+                  labels, 1);
 }
 
 void exec_run_start(ExecController *controller, KubeQueueItem *item)

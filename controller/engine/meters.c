@@ -30,6 +30,12 @@ static const double fine_buckets[] = {1,    2,    5,    10,    15,    20,   30, 
                                       50,   60,   75,   100,   150,   200,  300, 500,
                                       1000, 2000, 5000, 10000, 30000, 60000};
 
+/* A stage of a warm claim is one request, or none at all. */
+static const double stage_buckets[] = {.1,   .5,   1,    2,     5,     10,    15,     20,
+                                       30,   50,   75,   100,   150,   200,   300,    500,
+                                       1000, 2000, 5000, 10000, 30000, 60000, 120000, 240000};
+
+static const char *const stage_labels[] = {"launch_type", "stage", NULL};
 static const char *const claim_labels[] = {"launch_type", "sandbox_template", NULL};
 static const char *const creation_labels[] = {"namespace", "launch_type", "sandbox_template", NULL};
 static const char *const total_labels[] = {
@@ -45,7 +51,12 @@ static const char *const owned_policy_labels[] = {"namespace", "sandbox_template
 static const char *const result_labels[] = {"controller", "result", NULL};
 static const char *const controller_labels[] = {"controller", NULL};
 static const char *const name_labels[] = {"name", NULL};
-static const double queue_buckets[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
+/* The two of controller-runtime: dashboards compute with them. */
+static const double queue_buckets[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
+                                       1e-2, 1e-1, 1,    10,   100,  1000};
+static const double reconcile_buckets[] = {
+    .005, .01, .025, .05, .1,  .15, .2,  .25, .3, .35, .4, .45, .5, .6, .7, .8, .9, 1,  1.25, 1.5,
+    1.75, 2,   2.5,  3,   3.5, 4,   4.5, 5,   6,  7,   8,  9,   10, 15, 20, 25, 30, 40, 50,   60};
 
 static const struct {
     MetricType type;
@@ -121,6 +132,13 @@ static const struct {
                           "from a whole second",
                           owned_labels, METER_SERIES_MAX, creation_buckets,
                           ARRAY_LEN(creation_buckets)}},
+    [METER_CLAIM_STAGE_MS] =
+        {METRIC_HISTOGRAM,
+         false,
+         {"cofferdam_claim_stage_latency_ms",
+          "Time of a claim in a stage on its way to Ready, in milliseconds: queue, adopt, pod, "
+          "status",
+          stage_labels, 0, stage_buckets, ARRAY_LEN(stage_buckets)}},
     [METER_CLAIM_FINE_MS] = {METRIC_HISTOGRAM,
                              true,
                              {"cofferdam_claim_controller_startup_latency_ms",
@@ -140,9 +158,9 @@ static const struct {
                                        .labels = controller_labels}},
     [METER_RECONCILE_TIME_SECONDS] = {METRIC_HISTOGRAM,
                                       false,
-                                      {.name = "controller_runtime_reconcile_time_seconds",
-                                       .help = "Length of a pass, by controller",
-                                       .labels = controller_labels}},
+                                      {"controller_runtime_reconcile_time_seconds",
+                                       "Length of a pass, by controller", controller_labels, 0,
+                                       reconcile_buckets, ARRAY_LEN(reconcile_buckets)}},
     [METER_QUEUE_SECONDS] = {METRIC_HISTOGRAM,
                              false,
                              {"workqueue_queue_duration_seconds",

@@ -21,6 +21,7 @@ typedef enum MeterId {
     METER_EXPIRED_TOTAL,               /* namespace, sandbox_template, owned_by, shutdown_policy */
     METER_SUSPEND_MS,                  /* namespace, sandbox_template, owned_by */
     METER_RESUME_MS,                   /* namespace, sandbox_template, owned_by */
+    METER_CLAIM_STAGE_MS,              /* launch_type, stage */
     METER_CLAIM_FINE_MS,   /* what METER_CLAIM_CONTROLLER_STARTUP_MS observes, in finer buckets */
     METER_RECONCILE_TOTAL, /* controller, result */
     METER_RECONCILE_ERRORS_TOTAL, /* controller */

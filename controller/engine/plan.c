@@ -180,6 +180,15 @@ void plan_sample_since(Plan *plan, int meter, int64_t since_wall_ns, const Str *
     plan->samples[plan->n_samples - 1].since_wall_ns = since_wall_ns;
 }
 
+void plan_sample_time(Plan *plan, int meter, PlanTime time, unsigned stage, const Str *labels,
+                      size_t n_labels)
+{
+    CHECK(stage < PLAN_TIMED_STAGES_MAX);
+    plan_sample(plan, meter, 0, labels, n_labels);
+    plan->samples[plan->n_samples - 1].time = time;
+    plan->samples[plan->n_samples - 1].stage = stage;
+}
+
 const char *plan_verb_name(PlanVerb verb)
 {
     static const char *const names[PLAN_VERB_MAX_] = {

@@ -38,6 +38,7 @@
 #define PLAN_SAMPLES_MAX 16
 #define PLAN_RESERVATIONS_MAX 4
 #define PLAN_SAMPLE_LABELS_MAX 6
+#define PLAN_TIMED_STAGES_MAX 4 /* stages whose length can be measured */
 
 typedef enum PlanVerb {
     PLAN_CREATE,
@@ -77,9 +78,17 @@ struct PlanAction {
     Str note;
 };
 
+typedef enum PlanTime {
+    PLAN_TIME_NONE,  /* value, or since_wall_ns */
+    PLAN_TIME_QUEUE, /* how long the key waited for this pass */
+    PLAN_TIME_STAGE, /* how long `stage` took */
+} PlanTime;
+
 /* A measurement to take when every critical action has succeeded; ids in engine/meters.h. */
 typedef struct PlanSample {
     int meter;
+    PlanTime time;
+    unsigned stage;
     double value;
     int64_t since_wall_ns; /* not 0: the value is the milliseconds from then until it is taken */
     size_t n_labels;
@@ -149,6 +158,11 @@ void plan_sample(Plan *plan, int meter, double value, const Str *labels, size_t 
 /* Milliseconds from this wall time until the plan has been carried out. */
 void plan_sample_since(Plan *plan, int meter, int64_t since_wall_ns, const Str *labels,
                        size_t n_labels);
+
+/* Milliseconds that the executor measures. stage: of PLAN_TIME_STAGE, below PLAN_TIMED_STAGES_MAX.
+ */
+void plan_sample_time(Plan *plan, int meter, PlanTime time, unsigned stage, const Str *labels,
+                      size_t n_labels);
 
 static inline bool plan_is_empty(const Plan *plan)
 {

@@ -85,6 +85,8 @@ void rig_init(Rig *rig, uint64_t seed)
     options_defaults(&rig->options);
     rig->options.label_domains[0] = OPTIONS_LABEL_DOMAIN_DEFAULT;
     rig->options.n_label_domains = 1;
+    rig->metrics = metrics_new();
+    rig->meters = meters_new(rig->metrics);
     loop_timer_init(&rig->kubelet, on_kubelet);
     loop_timer_arm(rig->fake.loop, &rig->kubelet, loop_now(rig->fake.loop));
     fakeapi_set_hook(rig->fake.api, on_request, rig);
@@ -95,6 +97,8 @@ void rig_deinit(Rig *rig)
     rig_crash(rig);
     loop_timer_disarm(&rig->kubelet);
     options_deinit(&rig->options);
+    meters_free(rig->meters);
+    metrics_free(rig->metrics);
     fake_world_deinit(&rig->fake);
 }
 
@@ -134,6 +138,7 @@ void rig_start(Rig *rig)
     config.api = rig->client;
     config.events = rig->events;
     config.pools = rig->pools;
+    config.meters = rig->meters;
     rig->exec = exec_new(&config);
     exec_add(rig->exec, sandbox_reconciler());
     exec_add(rig->exec, template_reconciler());

@@ -18,6 +18,8 @@
 typedef struct Rig {
     FakeWorld fake;
     ControllerOptions options;
+    Metrics *metrics; /* of all controllers that the rig had */
+    Meters *meters;
     /* the controller; all NULL while it is down */
     KubeApi *client;
     KubeInformer *informers[KUBE_KIND_MAX_];

@@ -82,7 +82,7 @@ T_TEST(warm_claim_has_two_stages_and_an_event)
         "Sandbox 'm1'\n"
         "reserve uid-m1\n");
     T_EQ_STR(plan(&f), want);
-    T_EQ_INT(f.plan.n_samples, 3);
+    T_EQ_INT(f.plan.n_samples, 7);
     T_EQ_INT(f.plan.samples[0].meter, METER_CLAIM_CREATION_TOTAL);
     T_EQ_STR(f.plan.samples[0].labels[4], "ready");
     T_EQ_STR(f.plan.samples[0].labels[5], "python-client");
@@ -547,7 +547,7 @@ T_TEST(first_ready_is_noted_once)
     T_EQ_STR(
         jx_get_str(action->body, "metadata", "annotations", "agents.x-k8s.io/claim-first-ready-at"),
         NOW);
-    T_EQ_INT(f.plan.n_samples, 2);
+    T_EQ_INT(f.plan.n_samples, 4);
     T_EQ_INT(f.plan.samples[0].meter, METER_CLAIM_CONTROLLER_STARTUP_MS);
     T_EQ_INT(FIXTURE_NOW_NS - f.plan.samples[0].since_wall_ns, 500 * 1000000ll);
     T_EQ_STR(f.plan.samples[0].labels[0], "warm");
