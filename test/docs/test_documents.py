@@ -151,6 +151,16 @@ def test_layer_table_is_what_lint_enforces():
     assert documented == enforced, f"ARCHITECTURE.md: {documented}"
 
 
+def test_metrics_are_those_of_the_sources():
+    """Rows of docs/metrics.md whose first column is a metric, and every name that a source gives one."""
+    name = r"(?:agent_sandbox|cofferdam|sandbox_router|workqueue|controller_runtime|rest_client|leader_election|process)"
+    known = set(re.findall(r'"(agent_sandboxes|%s_[a-z0-9_]+)"' % name, "\n".join(sources().values())))
+    documented = set(re.findall(r"^\| `(\w+)` \| (?:counter|gauge|histogram) \|", read("docs/metrics.md"), re.M))
+    assert len(known) > 40, "the sources name no metrics"
+    assert not known - documented, f"docs/metrics.md lacks {sorted(known - documented)}"
+    assert not documented - known, f"no source has {sorted(documented - known)}"
+
+
 def test_the_reader_of_documents_reads():
     """The tests above would pass on anything if these found nothing."""
     text = "# A `b` C\n\nsee [x](y.md#z) and `make q` or `[n](no.md)`\n\n    make r\n\n```\nmake s\n```\n"

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import cases
 import lib
+import metricspage
 from apiserver import ApiServer, merge
 from collector import Collector
 
@@ -186,3 +187,12 @@ def test_a_setting_that_cannot_work_is_named_and_no_reason_not_to_run():
             cases.until(lambda: c.said('reconcilers started'))
             said = c.said('no tracing')
             assert len(said) == 1 and word in said[0]['why'], said
+
+
+def test_metrics_are_those_of_the_page():
+    api = Api(sandbox())
+    with running(Collector().env(), api) as c:
+        cases.until(lambda: api.count('POST', '/pods'))
+        names = metricspage.check(c.get(c.metrics, '/metrics')[1])
+    missing = {n for n in metricspage.documented() if not n.startswith('sandbox_router_')} - names
+    assert not missing, missing

@@ -7,6 +7,7 @@ import time
 
 import fakeapi
 import lib
+import metricspage
 from collector import Collector
 
 PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -211,3 +212,11 @@ def test_what_waits_is_sent_at_the_end():
             seen_by_sandbox(router)
         lib.equal(collector.spans, [])
     lib.equal(len(collector.spans), 3)
+
+
+def test_metrics_are_those_of_the_page():
+    with running(Collector().env()) as router:
+        seen_by_sandbox(router)
+        lib.wait_for(lambda: router.metric('sandbox_router_requests_total') > 0)
+        names = metricspage.check(router.metrics())
+    assert {'cofferdam_trace_spans_total', 'sandbox_router_build_info'} <= names

@@ -7,7 +7,7 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INTEG = os.path.dirname(HERE)
-sys.path[:0] = [HERE, INTEG + '/router', INTEG + '/controller']
+sys.path[:0] = [HERE, INTEG, INTEG + '/router', INTEG + '/controller']
 
 import cases_controller  # noqa: E402
 import cases_router  # noqa: E402
