@@ -25,7 +25,7 @@ OPT_release := -O2 -g -D_FORTIFY_SOURCE=3
 OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 OPT_tsan := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
-OPT_cov := -O0 -g --coverage
+OPT_cov := -O0 -g --coverage -fprofile-update=atomic
 ifeq ($(origin OPT_$(CONFIG)),undefined)
 $(error CONFIG=$(CONFIG) is not one of release, debug, asan, tsan, cov)
 endif
