@@ -74,6 +74,10 @@ static void informer_on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *o
     informer->stats.events += obj != NULL;
     informer->stats.last_event_ns = loop_now(informer->loop);
     switch (event) {
+    case KUBE_WATCH_REWIND:
+        informer->stats.rewinds++;
+        kube_store_rewind(informer->store);
+        break;
     case KUBE_WATCH_INIT:
         kube_store_relist_begin(informer->store);
         break;
@@ -81,7 +85,10 @@ static void informer_on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *o
         kube_store_upsert(informer->store, obj, KUBE_CHANGE_LIST);
         break;
     case KUBE_WATCH_INIT_DONE:
-        kube_store_relist_end(informer->store, kube_rv_parse(kube_watch_rv(watch)));
+        if (kube_store_relist_end(informer->store, kube_rv_parse(kube_watch_rv(watch))) ==
+            KUBE_STORE_WENT_BACK) {
+            kube_watch_distrust(watch);
+        }
         informer->stats.lists++;
         break;
     case KUBE_WATCH_APPLY:
@@ -135,6 +142,37 @@ static void informer_list(KubeInformer *informer, Str cont)
 
     informer->page = kube_api_list_page(config->api, config->kind, &list, KUBE_CALL_NORMAL,
                                         informer_on_item, informer_on_page, informer);
+}
+
+/* ---- PROBE ---- */
+
+static void informer_on_probe_item(void *ctx, KubeObj *obj)
+{
+    UNUSED(ctx);
+    UNUSED(obj);
+}
+
+static void informer_on_probe(void *ctx, const KubeError *error, const KubeListMeta *meta)
+{
+    KubeInformer *informer = ctx;
+
+    informer->page = NULL;
+    if (error) {
+        informer_fail(informer, error);
+    } else {
+        kube_watch_on_probe(&informer->watch, meta->rv, loop_now(informer->loop));
+    }
+    informer_step(informer);
+}
+
+/* Without selectors: only the version is wanted, and one item is found the sooner. */
+static void informer_probe(KubeInformer *informer)
+{
+    const KubeInformerConfig *config = &informer->config;
+    const KubeListOptions list = {.ns = str_from(config->ns), .limit = 1};
+
+    informer->page = kube_api_list_page(config->api, config->kind, &list, KUBE_CALL_NORMAL,
+                                        informer_on_probe_item, informer_on_probe, informer);
 }
 
 /* ---- WATCH, and lists as streams ---- */
@@ -263,6 +301,9 @@ static void informer_step(KubeInformer *informer)
         break;
     case KUBE_WATCH_DO_LIST:
         informer_list(informer, action.cont);
+        break;
+    case KUBE_WATCH_DO_PROBE:
+        informer_probe(informer);
         break;
     case KUBE_WATCH_DO_STREAM:
         informer_arm_stall(informer);

@@ -40,6 +40,7 @@ typedef struct KubeInformerStats {
     uint64_t watches; /* started */
     uint64_t events;
     uint64_t failures;
+    uint64_t rewinds;       /* times that the server's versions had gone back */
     uint64_t last_event_ns; /* mono time of the last byte of meaning */
 } KubeInformerStats;
 

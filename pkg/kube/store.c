@@ -31,6 +31,8 @@ struct KubeStoreEntry {
     ListNode all;
     KubeObj *obj;
     uint32_t epoch;
+    bool older; /* the running list had an older version of it */
+    bool lost;  /* from before kube_store_rewind() and not seen since */
     IndexLink link[];
 };
 
@@ -38,6 +40,7 @@ typedef struct Tombstone {
     HMapNode by_uid;
     ListNode fifo;
     uint64_t rv; /* nothing up to this version comes back */
+    bool listed; /* the running list had it all the same */
     size_t uid_len;
     char uid[];
 } Tombstone;
@@ -171,6 +174,7 @@ static void tombstone_add(KubeStore *store, Str uid, uint64_t rv)
 
     if (stone) {
         stone->rv = rv;
+        stone->listed = false;
     }
     if (uid.len == 0 || stone) {
         return;
@@ -243,6 +247,8 @@ static void entry_replace(KubeStore *store, KubeStoreEntry *entry, KubeObj *obj,
     AUTO(kube_obj) KubeObj *before = entry->obj;
 
     entry->obj = kube_obj_ref(obj);
+    entry->older = false;
+    entry->lost = false;
     /* The map compares keys through entry->obj, whose key is the same. */
     entry_index(store, entry);
     store_tell(store, before, obj, origin);
@@ -255,6 +261,7 @@ int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
 
     CHECK(!store->telling && obj->kind == store->kind);
     if (stone && (obj->rv == 0 || obj->rv <= stone->rv)) {
+        stone->listed = stone->listed || origin == KUBE_CHANGE_LIST;
         return KUBE_STORE_DEAD;
     }
     entry = entry_find(store, kube_obj_key(obj));
@@ -269,10 +276,12 @@ int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
     if (origin == KUBE_CHANGE_LIST) {
         entry->epoch = store->epoch;
     }
-    if (obj->rv_text.len > 0 && str_eq(entry->obj->rv_text, obj->rv_text)) {
+    if (!entry->lost && obj->rv_text.len > 0 && str_eq(entry->obj->rv_text, obj->rv_text)) {
+        entry->older = false;
         return KUBE_STORE_SAME;
     }
-    if (!kube_rv_newer(obj->rv, entry->obj->rv)) {
+    if (!entry->lost && !kube_rv_newer(obj->rv, entry->obj->rv)) {
+        entry->older = entry->older || origin == KUBE_CHANGE_LIST;
         return KUBE_STORE_OLD;
     }
     if (!str_eq(entry->obj->uid, obj->uid)) { /* deleted and created again: two changes */
@@ -302,7 +311,8 @@ void kube_store_deleted(KubeStore *store, const KubeObj *obj)
     CHECK(!store->telling);
     /* The answer to a write of ours may still be on its way. */
     tombstone_add(store, obj->uid, obj->rv != 0 ? obj->rv : UINT64_MAX);
-    if (entry && str_eq(entry->obj->uid, obj->uid) && (obj->rv == 0 || entry->obj->rv <= obj->rv)) {
+    if (entry && str_eq(entry->obj->uid, obj->uid) &&
+        (entry->lost || obj->rv == 0 || entry->obj->rv <= obj->rv)) {
         entry_remove(store, entry, obj, KUBE_CHANGE_LIVE, true);
     }
 }
@@ -310,19 +320,55 @@ void kube_store_deleted(KubeStore *store, const KubeObj *obj)
 void kube_store_relist_begin(KubeStore *store)
 {
     store->epoch++;
+    list_foreach (&store->all, n) {
+        list_entry(n, KubeStoreEntry, all)->older = false;
+    }
+    list_foreach (&store->dead_fifo, n) {
+        list_entry(n, Tombstone, fifo)->listed = false;
+    }
 }
 
-void kube_store_relist_end(KubeStore *store, uint64_t list_rv)
+/* The list, as of list_rv, has back what was deleted before that. */
+static bool has_risen(const KubeStore *store, uint64_t list_rv)
 {
+    for (ListNode *n = list_first(&store->dead_fifo); n; n = list_next(&store->dead_fifo, n)) {
+        const Tombstone *stone = list_entry(n, Tombstone, fifo);
+
+        if (stone->listed && stone->rv <= list_rv) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int kube_store_relist_end(KubeStore *store, uint64_t list_rv)
+{
+    bool back = has_risen(store, list_rv);
+
     CHECK(!store->telling);
     store->list_rv = list_rv;
     list_foreach (&store->all, n) {
         KubeStoreEntry *entry = list_entry(n, KubeStoreEntry, all);
+        bool newer =
+            !entry->lost && list_rv != 0 && entry->obj->rv != 0 && entry->obj->rv > list_rv;
 
-        if (entry->epoch != store->epoch &&
-            !(list_rv != 0 && entry->obj->rv != 0 && entry->obj->rv > list_rv)) {
+        back = back || (entry->older && !newer);
+        if (entry->epoch != store->epoch && !newer) {
             entry_remove(store, entry, NULL, KUBE_CHANGE_LIST, true);
         }
+    }
+    return back ? KUBE_STORE_WENT_BACK : 0;
+}
+
+void kube_store_rewind(KubeStore *store)
+{
+    CHECK(!store->telling);
+    store->list_rv = 0;
+    list_foreach (&store->dead_fifo, n) {
+        tombstone_free(store, list_entry(n, Tombstone, fifo));
+    }
+    list_foreach (&store->all, n) {
+        list_entry(n, KubeStoreEntry, all)->lost = true;
     }
 }
 

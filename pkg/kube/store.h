@@ -8,7 +8,7 @@
  * arrive after the answer to our own write change nothing (read-your-writes). A delete we know to
  * be complete leaves a tombstone by UID, so that a late event cannot bring the object back. A
  * relist marks what it sees with a new epoch and sweeps the rest, except objects newer than the
- * list.
+ * list. All that is only sound while versions grow: kube_store_rewind() is for when they do not.
  *
  * Listeners are told after each change, in order of registration, and may read the store but not
  * change it.
@@ -26,9 +26,10 @@
 
 /* Positive outcomes of kube_store_upsert(). */
 enum {
-    KUBE_STORE_SAME = 1, /* that version is there already */
-    KUBE_STORE_OLD,      /* a newer version is there */
-    KUBE_STORE_DEAD,     /* this UID was deleted */
+    KUBE_STORE_SAME = 1,  /* that version is there already */
+    KUBE_STORE_OLD,       /* a newer version is there */
+    KUBE_STORE_DEAD,      /* this UID was deleted */
+    KUBE_STORE_WENT_BACK, /* of a relist: versions have gone back, see kube_store_rewind() */
 };
 
 typedef struct KubeStore KubeStore;
@@ -96,8 +97,16 @@ void kube_store_forget(KubeStore *store, KubeKey key, Str uid);
 void kube_store_deleted(KubeStore *store, const KubeObj *obj);
 
 void kube_store_relist_begin(KubeStore *store);
-/* Removes what the list did not have, unless newer than list_rv (0 = unknown: nothing is newer). */
-void kube_store_relist_end(KubeStore *store, uint64_t list_rv);
+/*
+ * Removes what the list did not have, unless newer than list_rv (0 = unknown: nothing is newer).
+ * KUBE_STORE_WENT_BACK when the list, as of list_rv, had an object in an older version than we had
+ * seen before list_rv, or one that was deleted before it: the server's storage is not what it was
+ * (etcd restored from a backup). Call kube_store_rewind() and list again.
+ */
+int kube_store_relist_end(KubeStore *store, uint64_t list_rv);
+/* Versions of the server have gone back: what is held stays until the next relist or event, which
+ * wins over it whatever its version; what was deleted may come back. Call before a relist. */
+void kube_store_rewind(KubeStore *store);
 
 void kube_store_listen(KubeStore *store, KubeListener *listener);
 void kube_store_unlisten(KubeListener *listener);

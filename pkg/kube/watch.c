@@ -49,6 +49,12 @@ static void watch_start_list(KubeWatch *watch)
     watch->paged_next = false;
     watch->rv[0] = '\0';
     strbuf_clear(&watch->cont);
+    watch->probe = watch->behind = false;
+    if (watch->rewind) {
+        watch->rewind = false;
+        watch->highest = 0;
+        watch->fn(watch, KUBE_WATCH_REWIND, NULL);
+    }
     watch->fn(watch, KUBE_WATCH_INIT, NULL);
 }
 
@@ -75,6 +81,11 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
         ret_action->cont = strbuf_str(&watch->cont);
         return;
     }
+    if (watch->state == KUBE_WATCH_LISTED && watch->probe) {
+        watch->state = KUBE_WATCH_PROBING;
+        ret_action->kind = KUBE_WATCH_DO_PROBE;
+        return;
+    }
     ret_action->timeout_s =
         KUBE_WATCH_TIMEOUT_MIN_S +
         (unsigned)rng_below(&watch->rng, KUBE_WATCH_TIMEOUT_MAX_S - KUBE_WATCH_TIMEOUT_MIN_S + 1);
@@ -95,6 +106,23 @@ static bool watch_set_rv(KubeWatch *watch, Str rv)
     memcpy(watch->rv, rv.ptr, rv.len);
     watch->rv[rv.len] = '\0';
     return true;
+}
+
+static void watch_note_version(KubeWatch *watch)
+{
+    uint64_t rv = kube_rv_parse(kube_watch_rv(watch));
+
+    watch->highest = rv > watch->highest ? rv : watch->highest;
+}
+
+/* A list is complete. */
+static void watch_listed(KubeWatch *watch)
+{
+    uint64_t rv = kube_rv_parse(kube_watch_rv(watch));
+
+    watch->probe = watch->probe || (rv != 0 && rv < watch->highest);
+    watch_note_version(watch);
+    watch->fn(watch, KUBE_WATCH_INIT_DONE, NULL);
 }
 
 void kube_watch_on_item(KubeWatch *watch, KubeObj *obj)
@@ -124,7 +152,32 @@ void kube_watch_on_page(KubeWatch *watch, Str rv, Str cont, uint64_t now_ns)
     watch->running = false;
     if (cont.len == 0) {
         watch->state = KUBE_WATCH_LISTED;
-        watch->fn(watch, KUBE_WATCH_INIT_DONE, NULL);
+        watch_listed(watch);
+        watch->state = watch->rewind ? KUBE_WATCH_EMPTY : KUBE_WATCH_LISTED;
+    }
+}
+
+void kube_watch_distrust(KubeWatch *watch)
+{
+    watch->rewind = true;
+}
+
+void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t now_ns)
+{
+    uint64_t server = kube_rv_parse(rv);
+
+    CHECK(watch->state == KUBE_WATCH_PROBING && watch->running);
+    watch->running = false;
+    watch->state = KUBE_WATCH_LISTED;
+    if (server == 0 || server >= watch->highest) {
+        watch->probe = watch->behind = false;
+    } else if (!watch->behind) {
+        watch->behind = true;
+        watch->not_before_ns = now_ns + KUBE_WATCH_CONFIRM_NS;
+    } else {
+        watch->probe = watch->behind = false;
+        watch->rewind = true;
+        watch->state = KUBE_WATCH_EMPTY;
     }
 }
 
@@ -166,6 +219,7 @@ static int event_object(KubeWatch *watch, KubeWatchEvent event, JDoc *doc, KubeE
     if (!watch_set_rv(watch, obj->rv_text)) {
         return event_bad(ret_error, "an object without a usable resourceVersion");
     }
+    watch_note_version(watch);
     watch->events++;
     watch->fn(watch, event, obj);
     return 0;
@@ -187,8 +241,14 @@ static int event_bookmark(KubeWatch *watch, JDoc *doc, KubeError *ret_error)
     watch->events++;
     if (streaming) {
         watch->state = KUBE_WATCH_WATCHING;
-        watch->fn(watch, KUBE_WATCH_INIT_DONE, NULL);
+        watch_listed(watch);
+        if (watch->rewind || watch->probe) {
+            kube_error_set(ret_error, watch->rewind ? KUBE_REASON_GONE : KUBE_REASON_NETWORK,
+                           "a list from the past");
+            return -ESTALE;
+        }
     }
+    watch_note_version(watch);
     return 0;
 }
 
@@ -325,8 +385,10 @@ static void request_failed(KubeWatch *watch, const KubeError *error, uint64_t no
     bool relist = error->reason == KUBE_REASON_GONE || error->reason == KUBE_REASON_INVALID;
 
     watch->error = *error;
-    if (watching) {
+    if (watching || watch->state == KUBE_WATCH_PROBING) {
         watch->state = KUBE_WATCH_LISTED;
+        /* A damaged event came from a server that is still the same. */
+        watch->probe = watch->probe || error->reason != KUBE_REASON_BAD_ANSWER;
     }
     if (error->reason == KUBE_REASON_BAD_ANSWER && watching) {
         /* Perhaps the event was damaged on its way; perhaps it always looks like that. */

@@ -18,6 +18,12 @@
  * second, else after a back-off (0.8 s .. 30 s with jitter). A bookmark only moves rv. An event
  * that cannot be decoded ends this watch, and twice in a row at the same rv leads to a new list.
  * Duplicate and coalesced events are harmless: consumers compare versions.
+ *
+ * Versions can go back: an etcd restored from a backup. A server then takes a watch from a version
+ * that it has not reached and is silent until it has. So after a failed watch, and after a list
+ * that is older than what was seen, the server is asked for its version first (PROBING: a list of
+ * one item). Behind twice, KUBE_WATCH_CONFIRM_NS apart - a server that lags has caught up by then -
+ * the next list begins with KUBE_WATCH_REWIND: forget versions.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +41,7 @@
 #define KUBE_WATCH_TIMEOUT_MIN_S 300 /* timeoutSeconds is random between these */
 #define KUBE_WATCH_TIMEOUT_MAX_S 600
 #define KUBE_WATCH_SHORT_NS 1000000000ull
+#define KUBE_WATCH_CONFIRM_NS 5000000000ull
 #define KUBE_WATCH_INITIAL_END "k8s.io/initial-events-end" /* annotation of that bookmark */
 
 typedef enum KubeWatchState {
@@ -42,6 +49,7 @@ typedef enum KubeWatchState {
     KUBE_WATCH_LISTING,
     KUBE_WATCH_STREAMING,
     KUBE_WATCH_LISTED,
+    KUBE_WATCH_PROBING,
     KUBE_WATCH_WATCHING,
 } KubeWatchState;
 
@@ -51,6 +59,7 @@ typedef enum KubeWatchEvent {
     KUBE_WATCH_INIT_DONE,  /* it is complete; obj NULL; kube_watch_rv() is its version */
     KUBE_WATCH_APPLY,
     KUBE_WATCH_DELETE, /* obj is the last state */
+    KUBE_WATCH_REWIND, /* the server's versions went back; obj NULL; a list follows */
 } KubeWatchEvent;
 
 typedef enum KubeWatchActionKind {
@@ -58,6 +67,7 @@ typedef enum KubeWatchActionKind {
     KUBE_WATCH_DO_WAIT,    /* until at_ns, then call kube_watch_next() again */
     KUBE_WATCH_DO_LIST,    /* a page: `cont` is its token ("" = first) */
     KUBE_WATCH_DO_STREAM,  /* a streamed list, then the watch, for timeout_s */
+    KUBE_WATCH_DO_PROBE,   /* a list of one item, for its version */
     KUBE_WATCH_DO_WATCH,   /* from `rv`, for timeout_s */
 } KubeWatchActionKind;
 
@@ -80,6 +90,10 @@ struct KubeWatch {
     bool streams;         /* lists are streamed */
     bool paged_next;      /* but not the next one */
     bool running;         /* a request is in flight */
+    bool probe;           /* ask for the version before the next watch */
+    bool behind;          /* the last answer to that was older than `highest` */
+    bool rewind;          /* the next list begins with KUBE_WATCH_REWIND */
+    uint64_t highest;     /* version that the server has told, 0 = unknown */
     uint32_t failures;    /* in a row, for the back-off */
     uint32_t undecodable; /* watches in a row that ended at a bad event */
     uint64_t not_before_ns;
@@ -102,6 +116,10 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
 /* An item of the running page, and the page's end. */
 void kube_watch_on_item(KubeWatch *watch, KubeObj *obj);
 void kube_watch_on_page(KubeWatch *watch, Str rv, Str cont, uint64_t now_ns);
+/* The version that the running probe was answered with. */
+void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t now_ns);
+/* From inside KUBE_WATCH_INIT_DONE: the list shows that versions went back; list again. */
+void kube_watch_distrust(KubeWatch *watch);
 /* Bytes of the running watch or stream, cut anywhere. <0: it is over, report it with on_fail(). */
 int kube_watch_on_data(KubeWatch *watch, Str chunk, KubeError *ret_error);
 /* The server closed the watch in good order. A stream that has not got to its watch yet has failed

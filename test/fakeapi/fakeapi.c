@@ -314,6 +314,7 @@ static void fake_submit(KubeTransport *transport, KubeRequest *req)
         call.name = x->url.name;
         call.subresource = x->url.subresource;
         call.watch = x->url.watch;
+        call.cont = x->url.cont.len > 0;
         call.streams = x->url.watch && str_eq(x->url.initial, STR("true"));
     }
     if (req->method == KUBE_POST && jx_parse(req->body, BODY_MAX, &body, NULL) == 0 &&
@@ -366,8 +367,15 @@ void fake_event(FakeApi *api, const KubeKind *kind, const json_t *before, const 
     }
 }
 
-static void events_clear(FakeApi *api)
+void fake_history_clear(FakeApi *api)
 {
+    list_foreach (&api->exchanges, n) {
+        FakeExchange *x = list_entry(n, FakeExchange, node);
+
+        if (x->watch) {
+            x->watch->next = 0;
+        }
+    }
     vec_foreach (&api->events, it) {
         json_decref(it->before);
         json_decref(it->after);
@@ -393,15 +401,8 @@ void fakeapi_compact(FakeApi *api)
             }
         }
     }
-    events_clear(api);
+    fake_history_clear(api);
     api->compacted_rv = api->rv;
-    list_foreach (&api->exchanges, n) {
-        FakeExchange *x = list_entry(n, FakeExchange, node);
-
-        if (x->watch) {
-            x->watch->next = 0;
-        }
-    }
 }
 
 void fakeapi_cut_watches(FakeApi *api, int err)
@@ -557,6 +558,11 @@ void fakeapi_set_streams(FakeApi *api, bool on)
     api->streams_off = !on;
 }
 
+void fakeapi_set_page_max(FakeApi *api, size_t items)
+{
+    api->page_max = items;
+}
+
 void fakeapi_set_pod_grace(FakeApi *api, uint64_t ns)
 {
     api->pod_grace_ns = ns;
@@ -586,7 +592,7 @@ FakeApi *fakeapi_free(FakeApi *api)
     CHECK(list_is_empty(&api->exchanges));
     fake_late_clear(api);
     loop_timer_disarm(&api->gc);
-    events_clear(api);
+    fake_history_clear(api);
     for (size_t k = 0; k < KUBE_KIND_MAX_; k++) {
         vec_foreach (&api->objects[k], it) {
             json_decref(*it);

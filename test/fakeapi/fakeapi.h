@@ -37,6 +37,7 @@ typedef struct FakeCall {
     Str subresource; /* "" or "status" */
     Str body;
     bool watch;
+    bool cont;    /* not the first page of a list */
     bool streams; /* a watch that begins with a streamed list */
 } FakeCall;
 
@@ -86,6 +87,8 @@ void fakeapi_set_observer(FakeApi *api, FakeObserver fn, void *ctx);
 void fakeapi_set_latency(FakeApi *api, uint64_t ns);
 /* Off: streamed lists are refused as by a server without the feature. On by default. */
 void fakeapi_set_streams(FakeApi *api, bool on);
+/* > 0: pages of a list have at most so many items, whatever was asked for. */
+void fakeapi_set_page_max(FakeApi *api, size_t items);
 /* > 0: a deleted Pod stays, with a deletionTimestamp, for this long. Default 0. */
 void fakeapi_set_pod_grace(FakeApi *api, uint64_t ns);
 
@@ -109,6 +112,11 @@ uint64_t fakeapi_rv(const FakeApi *api);
 
 /* Forgets history: watches that resume and lists that continue get 410. */
 void fakeapi_compact(FakeApi *api);
+/* The storage as it is now, and its return: versions go back. backup.c */
+typedef struct FakeBackup FakeBackup;
+FakeBackup *fakeapi_backup(FakeApi *api);
+FakeBackup *fakeapi_backup_free(FakeBackup *backup); /* returns NULL */
+void fakeapi_restore(FakeApi *api, const FakeBackup *backup);
 /* Writes every request down for fakeapi_trace(); on by default. */
 void fakeapi_set_trace(FakeApi *api, bool on);
 /* Ends all watches: err 0 = EOF, else that errno. */

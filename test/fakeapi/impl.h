@@ -51,7 +51,8 @@ typedef struct FakeFilter {
 typedef struct FakeWatch {
     ListNode node;
     FakeFilter filter;
-    size_t next; /* index into events of what to look at next */
+    size_t next;    /* index into events of what to look at next */
+    uint64_t after; /* nothing up to this version is told */
     bool bookmarks;
     uint64_t ends_ns;
 } FakeWatch;
@@ -88,6 +89,7 @@ struct FakeApi {
     const KubeRequest *author; /* of the change being made */
     bool trace_off;
     bool streams_off;
+    size_t page_max; /* 0 = as asked for */
     uint64_t latency_ns;
     uint64_t pod_grace_ns;
     uint64_t rv;
@@ -136,5 +138,6 @@ void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out);
 void fake_watch_bookmark(FakeApi *api, const FakeWatch *watch, StrBuf *out);
 
 /* fakeapi.c */
+void fake_history_clear(FakeApi *api);
 void fake_event(FakeApi *api, const KubeKind *kind, const json_t *before, const json_t *after,
                 const json_t *last);

@@ -180,12 +180,16 @@ static int list_page(FakeApi *api, const FakeUrl *url, json_t *items, uint64_t r
     AUTO(json) json_t *list = jx_object_new();
     AUTO(json) json_t *rest = jx_array_new();
     json_t *page = jx_array_new();
+    uint64_t limit = url->limit;
     json_t *item;
     size_t i;
 
+    if (api->page_max > 0 && (limit == 0 || api->page_max < limit)) {
+        limit = api->page_max;
+    }
     json_array_foreach(items, i, item)
     {
-        jx_append(url->limit == 0 || i < url->limit ? page : rest, json_incref(item));
+        jx_append(limit == 0 || i < limit ? page : rest, json_incref(item));
     }
     jx_set(list, "kind", jx_stringf_new("%sList", url->kind->kind));
     jx_set_str(list, "apiVersion", str_from(url->kind->api_version));
@@ -320,6 +324,7 @@ int fake_watch_start(FakeExchange *x, uint64_t lag, FakeAnswer *answer)
         }
     }
     watch->next = i;
+    watch->after = from; /* which the server may not have reached */
     x->watch = watch;
     answer->http = 200;
     answer->body = strbuf_take(&first);
@@ -334,6 +339,9 @@ void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out)
             event->kind == watch->filter.kind && filter_matches(&watch->filter, event->before);
         bool is = event->kind == watch->filter.kind && filter_matches(&watch->filter, event->after);
 
+        if (event->rv <= watch->after) {
+            continue;
+        }
         if (is) {
             line_add(out, was ? "MODIFIED" : "ADDED", event->after);
         } else if (was) {
@@ -349,7 +357,7 @@ void fake_watch_lines(FakeApi *api, FakeWatch *watch, StrBuf *out)
 
 void fake_watch_bookmark(FakeApi *api, const FakeWatch *watch, StrBuf *out)
 {
-    if (watch->bookmarks && watch->next == api->events.len) {
+    if (watch->bookmarks && watch->next == api->events.len && api->rv > watch->after) {
         bookmark_line(out, watch->filter.kind, api->rv, false);
     }
 }

@@ -561,3 +561,56 @@ T_TEST(informer_with_a_namespace_that_cannot_be_reports_it)
     T_CHECK(rig.states >= 2);
     kube_informer_free(pods);
 }
+
+static void check_restore(bool streams, bool grows)
+{
+    AUTO(rig) Rig rig;
+    FakeBackup *backup;
+    KubeInformerStats stats;
+
+    rig_init_with(&rig, NULL, 0, streams);
+    pod(&rig, "a", "x");
+    pod(&rig, "b", "x");
+    kube_informer_start(rig.pods);
+    run(&rig, NS_PER_S);
+    backup = fakeapi_backup(rig.world.api);
+    T_OK(fakeapi_patch(rig.world.api, KUBE_POD, "n", "a", "{metadata: {labels: {app: later}}}"));
+    T_OK(fakeapi_delete(rig.world.api, KUBE_POD, "n", "b"));
+    pod(&rig, "c", "x");
+    run(&rig, 10 * NS_PER_S);
+    check_in_sync(&rig);
+    fakeapi_restore(rig.world.api, backup);
+    backup = fakeapi_backup_free(backup);
+    pod(&rig, "d", "x"); /* under a version that we have seen go to others */
+    for (int i = 0; grows && i < 10; i++) {
+        T_OK(fakeapi_patch(rig.world.api, KUBE_POD, "n", "d",
+                           i % 2 ? "{metadata: {labels: {n: odd}}}"
+                                 : "{metadata: {labels: {n: even}}}"));
+    }
+    run(&rig, 10 * NS_PER_S);
+    if (grows) { /* nothing to see in the version alone, until a list */
+        rig.verdict = (FakeVerdict){.kind = FAKE_STATUS, .http = 410, .reason = "Expired"};
+        rig.strikes = 1;
+        rig.strike_watches = true;
+        fakeapi_cut_watches(rig.world.api, 0);
+        run(&rig, 20 * NS_PER_S);
+    }
+    check_in_sync(&rig);
+    kube_informer_stats(rig.pods, &stats);
+    T_EQ_INT(stats.rewinds, 1);
+    pod(&rig, "f", "x");
+    run(&rig, NS_PER_S);
+    check_in_sync(&rig);
+}
+
+T_TEST(informer_follows_a_server_restored_from_a_backup)
+{
+    check_restore(false, false);
+    check_restore(true, false);
+}
+
+T_TEST(informer_notices_a_backup_that_has_grown_past_what_it_knew)
+{
+    check_restore(false, true);
+    check_restore(true, true);
+}

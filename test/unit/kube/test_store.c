@@ -292,3 +292,62 @@ T_TEST(store_agrees_with_a_model)
                  model[i]);
     }
 }
+
+/* ---- versions that go back ---- */
+
+T_TEST(store_relist_tells_when_versions_went_back)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    T_OK(upsert(&rig, "a", "1", 9, NULL, KUBE_CHANGE_LIVE));
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 5, NULL, KUBE_CHANGE_LIST), KUBE_STORE_OLD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 8), 0); /* a list from before 9 */
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 5, NULL, KUBE_CHANGE_LIST), KUBE_STORE_OLD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 9), KUBE_STORE_WENT_BACK);
+    kube_store_relist_begin(rig.store); /* streamed: its own later event explains it */
+    T_EQ_INT(upsert(&rig, "a", "1", 5, NULL, KUBE_CHANGE_LIST), KUBE_STORE_OLD);
+    T_EQ_INT(upsert(&rig, "a", "1", 9, NULL, KUBE_CHANGE_LIST), KUBE_STORE_SAME);
+    T_EQ_INT(kube_store_relist_end(rig.store, 9), 0);
+}
+
+T_TEST(store_relist_tells_when_the_dead_rise)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    T_OK(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIVE));
+    kube_store_forget(rig.store, key("a"), STR("1"));
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIST), KUBE_STORE_DEAD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 8), 0); /* perhaps it went after that */
+    deleted(&rig, "a", "1", 9);
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIST), KUBE_STORE_DEAD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 9), KUBE_STORE_WENT_BACK);
+}
+
+T_TEST(store_rewound_takes_what_comes)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    T_OK(upsert(&rig, "a", "1", 9, "x", KUBE_CHANGE_LIVE));
+    T_OK(upsert(&rig, "b", "2", 8, NULL, KUBE_CHANGE_LIVE));
+    T_OK(upsert(&rig, "c", "3", 7, NULL, KUBE_CHANGE_LIVE));
+    T_OK(upsert(&rig, "e", "5", 7, NULL, KUBE_CHANGE_LIVE));
+    kube_store_forget(rig.store, key("d"), STR("4"));
+    kube_store_rewind(rig.store);
+    strbuf_clear(&rig.log);
+    kube_store_relist_begin(rig.store);
+    T_OK(upsert(&rig, "a", "1", 2, "y", KUBE_CHANGE_LIST));
+    T_OK(upsert(&rig, "c", "3", 7, NULL, KUBE_CHANGE_LIST)); /* the same number means nothing */
+    T_OK(upsert(&rig, "d", "4", 1, NULL, KUBE_CHANGE_LIST));
+    T_OK(upsert(&rig, "e", "6", 3, NULL, KUBE_CHANGE_LIST));
+    T_EQ_INT(kube_store_relist_end(rig.store, 4), 0);
+    T_EQ_STR(strbuf_str(&rig.log), "~a@2l ~c@7l +d@1l -e@7l +e@3l -b@8l ");
+    T_EQ_INT(kube_store_count(rig.store, BY_APP, STR("y")), 1);
+    T_EQ_INT(upsert(&rig, "a", "1", 1, NULL, KUBE_CHANGE_LIVE), KUBE_STORE_OLD);
+}

@@ -14,7 +14,7 @@ typedef struct Rig {
 
 static void on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *obj)
 {
-    static const char *const NAMES[] = {"INIT", "i", "DONE", "+", "-"};
+    static const char *const NAMES[] = {"INIT", "i", "DONE", "+", "-", "REWIND"};
     Rig *rig = container_of(watch, Rig, watch);
 
     strbuf_printf(&rig->log, "%s" STR_FMT " ", NAMES[event], STR_ARG(obj ? obj->name : STR("")));
@@ -237,14 +237,16 @@ T_TEST(watch_back_off_grows_to_its_cap_and_resets)
     start(&rig);
     for (int i = 0; i < 12; i++) {
         kube_watch_on_fail(&rig.watch, &error, rig.now);
-        T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_WATCH);
+        T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+        kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+        T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
         most = wait > most ? wait : most;
         T_CHECK(wait >= 400 * NS_PER_MS && wait <= 30 * NS_PER_S);
     }
     T_CHECK(most > 15 * NS_PER_S);
     rig.now += 100 * NS_PER_S;
     kube_watch_on_fail(&rig.watch, &error, rig.now);
-    next_after_wait(&rig, &wait);
+    next_after_wait(&rig, &wait); /* a probe: what follows are probes that fail */
     T_CHECK(wait <= 800 * NS_PER_MS);
     error = (KubeError){.reason = KUBE_REASON_TOO_MANY, .retry_after_ns = 40 * NS_PER_S};
     kube_watch_on_fail(&rig.watch, &error, rig.now);
@@ -482,4 +484,111 @@ T_TEST(watch_stream_with_a_bad_end_is_no_list)
         kube_watch_on_fail(&rig.watch, &error, rig.now);
         T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
     }
+}
+
+/* ---- versions that go back ---- */
+
+static void lose(Rig *rig)
+{
+    const KubeError error = {.reason = KUBE_REASON_NETWORK};
+    uint64_t wait;
+
+    kube_watch_on_fail(&rig->watch, &error, rig->now);
+    T_EQ_INT(next_after_wait(rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+}
+
+T_TEST(watch_goes_on_where_the_server_is_no_older)
+{
+    AUTO(rig) Rig rig;
+
+    start(&rig);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+    T_EQ_STR(next(&rig).rv, "10");
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("not a number"), rig.now); /* says nothing */
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
+    T_EQ_STR(strbuf_str(&rig.log), "");
+}
+
+T_TEST(watch_server_that_lags_is_given_time)
+{
+    AUTO(rig) Rig rig;
+    uint64_t wait;
+
+    start(&rig);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("9"), rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+    T_EQ_INT(wait, KUBE_WATCH_CONFIRM_NS);
+    kube_watch_on_probe(&rig.watch, STR("12"), rig.now);
+    T_EQ_STR(next(&rig).rv, "10");
+    T_EQ_STR(strbuf_str(&rig.log), "");
+}
+
+T_TEST(watch_server_that_stays_behind_is_listed_anew)
+{
+    AUTO(rig) Rig rig;
+    KubeError error;
+    uint64_t wait;
+
+    start(&rig);
+    T_OK(data(&rig, EVENT("ADDED", "b", "40"), &error));
+    strbuf_clear(&rig.log);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("20"), rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("39"), rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_LIST);
+    kube_watch_on_page(&rig.watch, STR("41"), STR(""), rig.now);
+    T_EQ_STR(next(&rig).rv, "41");
+    T_EQ_STR(strbuf_str(&rig.log), "REWIND INIT DONE ");
+}
+
+T_TEST(watch_list_from_the_past_is_asked_about)
+{
+    AUTO(rig) Rig rig;
+    KubeError error;
+    uint64_t wait;
+
+    start(&rig);
+    T_EQ_INT(data(&rig, GONE, &error), -EREMOTEIO);
+    kube_watch_on_fail(&rig.watch, &error, rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
+    kube_watch_on_page(&rig.watch, STR("5"), STR(""), rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("10"), rig.now); /* only the list was old */
+    T_EQ_STR(next(&rig).rv, "5");
+    T_EQ_STR(strbuf_str(&rig.log), "INIT DONE ");
+}
+
+T_TEST(watch_stream_from_the_past_is_asked_about)
+{
+    AUTO(rig) Rig rig;
+    KubeError error;
+    uint64_t wait;
+
+    start(&rig);
+    kube_watch_stream(&rig.watch);
+    T_EQ_INT(data(&rig, GONE, &error), -EREMOTEIO);
+    kube_watch_on_fail(&rig.watch, &error, rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_STREAM);
+    T_EQ_INT(data(&rig,
+                  "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\","
+                  "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
+                  &error),
+             -ESTALE);
+    kube_watch_on_fail(&rig.watch, &error, rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+}
+
+T_TEST(watch_failed_probe_is_repeated)
+{
+    AUTO(rig) Rig rig;
+
+    start(&rig);
+    lose(&rig);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
 }
