@@ -128,6 +128,9 @@ static void put_line(Access *access, const ObserveRequest *request)
         put_text(out, STR(",\"trace_id\":"), request->trace_id);
         put_text(out, STR(",\"span_id\":"), request->span_id);
     }
+    if (request->identity.len > 0) {
+        put_text(out, STR(",\"client_identity\":"), request->identity);
+    }
     strbuf_append(out, STR("}\n"));
 }
 

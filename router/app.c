@@ -60,16 +60,21 @@ static int init_loop(App *app, Err *reterr)
     return r < 0 ? err_set_errno(reterr, -r, "set up the event loop") : 0;
 }
 
+static int *socket_at(App *app, size_t i, bool tls)
+{
+    return tls ? &app->listeners[i].tls : &app->listeners[i].plain;
+}
+
 /* One listener for each worker on the same port; the first decides which one ":0" means. */
-static int open_listeners(App *app, Err *reterr)
+static int open_listeners(App *app, const char *bind_address, bool tls, Err *reterr)
 {
     char fixed[128];
-    Str address = str_from(app->options->http_bind_address);
+    Str address = str_from(bind_address);
     Str host;
     uint16_t port;
 
-    for (size_t i = 0; i < app->n_workers; i++) {
-        int r = http_listen(address, true, &app->listeners[i], reterr);
+    for (size_t i = 0; address.len > 0 && i < app->n_workers; i++) {
+        int r = http_listen(address, true, socket_at(app, i, tls), reterr);
 
         if (r < 0) {
             return r;
@@ -78,7 +83,7 @@ static int open_listeners(App *app, Err *reterr)
             bool v6 = str_find(host, ':') >= 0;
             int n = snprintf(fixed, sizeof(fixed), "%s" STR_FMT "%s:%u", v6 ? "[" : "",
                              STR_ARG(str_take(host, 64)), v6 ? "]" : "",
-                             http_listen_port(app->listeners[0]));
+                             http_listen_port(*socket_at(app, 0, tls)));
 
             address = (Str){fixed, (size_t)n};
         }
@@ -190,9 +195,9 @@ static void init_workers(App *app)
 
     app->n_workers = asked > 0 ? (size_t)asked : (size_t)cpus_available();
     app->workers = xcalloc(app->n_workers, sizeof(Worker *));
-    app->listeners = xcalloc(app->n_workers, sizeof(int));
+    app->listeners = xcalloc(app->n_workers, sizeof(WorkerSockets));
     for (size_t i = 0; i < app->n_workers; i++) {
-        app->listeners[i] = -1;
+        app->listeners[i] = (WorkerSockets){.plain = -1, .tls = -1};
     }
 }
 
@@ -208,6 +213,7 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     app->registry = metrics_new();
     observe_init(&app->observe, app->registry, app->access, default_format ? STDERR_FILENO : -1);
     gauges_register(app->registry, app);
+    tlsport_register(app->registry, &app->tls);
     metrics_process_register(app->registry);
     route_board_init(&app->board);
     tuning_board_init(&app->tuning);
@@ -232,7 +238,12 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     app->probes.not_ready = "starting";
     r = probes_start(&app->probes, app->loop, app->registry, str_from(options->probe_bind_address),
                      str_from(options->metrics_bind_address), reterr);
-    r = r < 0 ? r : open_listeners(app, reterr);
+    if (r == 0) {
+        r = tlsport_start(&app->tls, options, app->loop, &app->observe, app->log, reterr);
+        app->shared.tls = app->tls.tls;
+    }
+    r = r < 0 ? r : open_listeners(app, options->http_bind_address, false, reterr);
+    r = r < 0 ? r : open_listeners(app, options->https_bind_address, true, reterr);
     if (r == 0 && options->cache_enabled) {
         r = init_kube(app, reterr);
     }
@@ -255,12 +266,15 @@ static void free_kube(App *app)
 void app_free(App *app)
 {
     for (size_t i = 0; i < app->n_workers; i++) {
-        if (app->listeners[i] >= 0) {
-            close(app->listeners[i]);
+        for (int tls = 0; tls < 2; tls++) {
+            if (*socket_at(app, i, tls) >= 0) {
+                close(*socket_at(app, i, tls));
+            }
         }
     }
     free_kube(app);
     probes_stop(&app->probes);
+    tlsport_stop(&app->tls);
     dns_free(app->shared.dns);
     tracer_free(app->tracer);
     loop_timer_disarm(&app->timer);

@@ -10,6 +10,7 @@
 #include "router/options.h"
 #include "router/probes.h"
 #include "router/reload.h"
+#include "router/tlsport.h"
 #include "router/worker.h"
 
 #define APP_FLUSH_NS (2 * NS_PER_S) /* of waiting spans, at the end */
@@ -29,6 +30,7 @@ struct App {
     uint64_t shutdown_delay_ns;
     RouterShared shared;
     Probes probes;
+    TlsPort tls;
     Signals signals;
     LoopWake done;   /* a worker is drained */
     LoopTimer timer; /* sync, then drain steps */
@@ -43,7 +45,7 @@ struct App {
     Feed *feed;
     Activity *activity; /* NULL without --activity-annotation */
 
-    int *listeners;
+    WorkerSockets *listeners; /* of each worker */
     Worker **workers;
     size_t n_workers;
     size_t n_started;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "http/parse.h"
+#include "http/tls.h"
 #include "router/buf.h"
 #include "router/rewrite.h"
 #include "router/worker.h"
@@ -43,8 +44,9 @@ typedef struct ClientOps {
 struct Client {
     const ClientOps *ops;
     Worker *worker;
-    Exchange *exchange; /* NULL between two */
-    const char *peer;   /* numeric address; borrowed from the connection */
+    Exchange *exchange;     /* NULL between two */
+    const char *peer;       /* numeric address; borrowed from the connection */
+    const HttpStream *conn; /* the connection below, for what TLS knows of it; borrowed */
     Buf in;
     Buf out;
     Buf trailers; /* of the request, as field lines with the empty line; not framed only */
@@ -61,4 +63,15 @@ static inline void client_step(Client *client)
 static inline bool client_flush(Client *client)
 {
     return client->ops->flush(client);
+}
+
+static inline bool client_is_tls(const Client *client)
+{
+    return http_stream_is_tls(client->conn);
+}
+
+/* Who the client's certificate says it is; NULL without one. */
+static inline const HttpTlsIdentity *client_identity(const Client *client)
+{
+    return http_tls_identity(client->conn);
 }

@@ -20,8 +20,10 @@ static int build_head(Exchange *x)
 {
     Worker *worker = x->worker;
     Client *client = x->client;
-    RewriteRequest options = {
-        .host = str_from(x->host), .peer = str_from(client->peer), .upgrade = x->upgrade};
+    RewriteRequest options = {.host = str_from(x->host),
+                              .peer = str_from(client->peer),
+                              .https = client_is_tls(client),
+                              .upgrade = x->upgrade};
     Str raw = str_take(buf_str(&client->in), x->head_len);
     int r;
 

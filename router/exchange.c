@@ -253,6 +253,7 @@ void exchange_leave_waiters(Exchange *x)
 void exchange_free(Exchange *x)
 {
     Observe *observe = x->worker->shared->observe;
+    const HttpTlsIdentity *identity = client_identity(x->client);
     ObserveRequest request = {
         .method_id = x->method,
         .method = {x->method_log, x->method_len},
@@ -267,6 +268,7 @@ void exchange_free(Exchange *x)
         .bytes_out = x->bytes_out + x->res.total,
         .user_agent = {x->agent_log, x->agent_len},
         .source = x->source,
+        .identity = identity ? str_from(identity->name) : STR(""),
     };
 
     if (x->status == 101) {

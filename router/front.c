@@ -20,8 +20,10 @@ static void front_destroy(Front *front)
 
     front->h2 = h2_free(front->h2);
     if (front->client.exchange) {
+        front->stream.cut = true;
         exchange_free(TAKE(front->client.exchange));
     }
+    front->stream.cut |= buf_len(&front->client.out) > 0;
     loop_timer_disarm(&front->timer);
     limits_leave(&front->hold);
     http_stream_close(&front->stream);
@@ -66,12 +68,13 @@ static void front_read(Front *front)
         front->dead = true;
         return;
     }
-    if (!front->client.exchange && !front->lingering && buf_len(&front->client.in) == 0) {
-        front->since_ns = front_now(front);
-    }
     n = http_stream_read(&front->stream, buf_tail(&front->client.in),
                          front->client.in.cap - front->client.in.end);
     if (n > 0) {
+        /* With the first byte, not with readiness: a part of a TLS record is no head yet. */
+        if (!front->client.exchange && !front->lingering && buf_len(&front->client.in) == 0) {
+            front->since_ns = front_now(front);
+        }
         buf_added(&front->client.in, (size_t)n);
     } else if (n == 0) {
         front->client.eof = true;
@@ -185,6 +188,7 @@ static void front_exchange_over(Front *front, ExchangeOutcome outcome)
 
     exchange_free(x);
     front->since_ns = front_now(front);
+    front->stream.cut = outcome == EXCHANGE_ABORT;
     if (outcome == EXCHANGE_ABORT || (front->client.eof && buf_len(&front->client.in) == 0)) {
         front->dead = true;
     } else if (outcome == EXCHANGE_CLOSE || front->client.eof) {
@@ -295,7 +299,7 @@ void front_step(Front *front)
     if (!front->dead && front->worker->draining && !front->h2 && front_is_idle(front) &&
         !front->lingering) {
         /* While the listener is still open, a new connection may say what it wants. */
-        front->dead = !front->fresh || !loop_io_is_added(&front->worker->acceptor.io);
+        front->dead = !front->fresh || !worker_is_listening(front->worker);
     }
     if (!front->dead) {
         if (front->client.exchange) {
@@ -384,19 +388,37 @@ static const ClientOps front_ops = {
     .shutdown = shut,
 };
 
-void front_accept(Worker *worker, int fd, const char *peer, const LimitHold *hold)
+static int front_open(Front *front, int fd, HttpTls *tls)
+{
+    Loop *loop = front->worker->loop;
+
+    if (tls) {
+        return http_tls_stream_init(&front->stream, tls, loop, fd, front_ready);
+    }
+    http_stream_init_fd(&front->stream, loop, fd, front_ready);
+    return 0;
+}
+
+void front_accept(Worker *worker, int fd, HttpTls *tls, const char *peer, const LimitHold *hold)
 {
     Front *front = xcalloc(1, sizeof(*front));
 
     front->worker = worker;
-    front->client =
-        (Client){.ops = &front_ops, .worker = worker, .peer = front->peer, .framed = true};
+    front->client = (Client){.ops = &front_ops,
+                             .worker = worker,
+                             .peer = front->peer,
+                             .conn = &front->stream,
+                             .framed = true};
     front->fresh = true;
     front->since_ns = front->born_ns = loop_now(worker->loop);
     front->hold = *hold;
     memcpy(front->peer, peer, strlen(peer) + 1);
     loop_timer_init(&front->timer, front_timeout);
-    http_stream_init_fd(&front->stream, worker->loop, fd, front_ready);
+    if (front_open(front, fd, tls) < 0) {
+        limits_leave(&front->hold);
+        free(front);
+        return;
+    }
     list_push_back(&worker->fronts, &front->node);
     worker->n_fronts++;
     front_step(front);

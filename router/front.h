@@ -33,8 +33,8 @@ typedef struct Front {
     char peer[INET6_ADDRSTRLEN];
 } Front;
 
-/* hold: what the connection counts as; the front gives it back. */
-void front_accept(Worker *worker, int fd, const char *peer, const LimitHold *hold);
+/* hold: what the connection counts as; the front gives it back. tls: NULL = plain. */
+void front_accept(Worker *worker, int fd, HttpTls *tls, const char *peer, const LimitHold *hold);
 void front_step(Front *front);
 void front_kill(Front *front); /* ends it now, whatever it does */
 /* Ends it as the protocol wants it, if that is possible now, else at once. */

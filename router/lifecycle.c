@@ -49,14 +49,16 @@ static void finish(App *app, int exit_code)
 static void serve(App *app)
 {
     Err err = ERR_INIT;
-    uint16_t port = http_listen_port(app->listeners[0]);
+    WorkerSockets first = app->listeners[0];
+    uint16_t port = first.plain >= 0 ? http_listen_port(first.plain) : 0;
+    uint16_t tls_port = first.tls >= 0 ? http_listen_port(first.tls) : 0;
 
     loop_timer_disarm(&app->timer);
     for (size_t i = 0; i < app->n_workers; i++) {
-        int fd = app->listeners[i];
+        WorkerSockets sockets = app->listeners[i];
 
-        app->listeners[i] = -1;
-        if (worker_start(&app->shared, fd, &app->done, &app->workers[i], &err) < 0) {
+        app->listeners[i] = (WorkerSockets){.plain = -1, .tls = -1};
+        if (worker_start(&app->shared, &sockets, &app->done, &app->workers[i], &err) < 0) {
             LOG_ERROR(app->log, "cannot start", F_ERR(&err));
             app->stage = STAGE_STOP;
             command_all(app, WORKER_STOP);
@@ -68,7 +70,7 @@ static void serve(App *app)
     app->stage = STAGE_SERVE;
     app->probes.not_ready = NULL;
     LOG_INFO(app->log, "serving", F_CSTR("address", app->options->http_bind_address),
-             F_I64("port", port), F_I64("workers", app->n_workers),
+             F_I64("port", port), F_I64("tls_port", tls_port), F_I64("workers", app->n_workers),
              F_I64("routes", atomic_load(&app->observe.routes)));
 }
 

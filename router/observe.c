@@ -103,14 +103,28 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access
 
 void observe_log(Observe *observe, const ObserveRequest *request)
 {
-    LOG_INFO(observe->access, "request", F_STR("method", request->method),
-             F_STR("path", request->path), F_I64("status", request->status),
-             F_F64("duration_ms", (double)(request->duration_ns / NS_PER_US) / 1000),
-             F_STR("client_ip", request->client_ip), F_STR("sandbox_id", request->sandbox_id),
-             F_STR("sandbox_namespace", request->sandbox_namespace),
-             F_I64("bytes_out", request->bytes_out), F_STR("user_agent", request->user_agent),
-             F_CSTR("source", request->source), F_STR("trace_id", request->trace_id),
-             F_STR("span_id", request->span_id));
+    LogField fields[14] = {
+        F_STR("method", request->method),
+        F_STR("path", request->path),
+        F_I64("status", request->status),
+        F_F64("duration_ms", (double)(request->duration_ns / NS_PER_US) / 1000),
+        F_STR("client_ip", request->client_ip),
+        F_STR("sandbox_id", request->sandbox_id),
+        F_STR("sandbox_namespace", request->sandbox_namespace),
+        F_I64("bytes_out", request->bytes_out),
+        F_STR("user_agent", request->user_agent),
+        F_CSTR("source", request->source),
+        F_STR("trace_id", request->trace_id),
+        F_STR("span_id", request->span_id),
+    };
+    size_t n = 12;
+
+    if (request->identity.len > 0) {
+        fields[n++] = F_STR("client_identity", request->identity);
+    }
+    if (logger_enabled(observe->access, LOG_LEVEL_INFO)) {
+        log_write(observe->access, LOG_LEVEL_INFO, "request", fields, n);
+    }
 }
 
 void observe_upstream_error(Observe *observe, Str ns, const char *reason)
@@ -136,6 +150,11 @@ void observe_limited(Observe *observe, const char *scope, const char *limit)
 void observe_h2_calmed(Observe *observe)
 {
     counter_inc(counter_series(observe->h2_calmed, NULL));
+}
+
+void observe_cert_reload(Observe *observe, bool loaded)
+{
+    counter_inc(counter_with(observe->cert_reloads, loaded ? STR("success") : STR("failure")));
 }
 
 void observe_authz(Observe *observe, bool allowed)

@@ -49,6 +49,7 @@ typedef struct ObserveRequest {
     Str user_agent;
     Str trace_id; /* hex, empty without tracing */
     Str span_id;
+    Str identity;       /* of a client certificate; empty = none */
     const char *source; /* "cache-name", "pod-ip", "dns", "" */
 } ObserveRequest;
 
@@ -62,4 +63,5 @@ void observe_upstream_retry(Observe *observe, Str ns);
 void observe_invalidation(Observe *observe, Str ns);
 void observe_limited(Observe *observe, const char *scope, const char *limit);
 void observe_h2_calmed(Observe *observe); /* a flood on HTTP/2 ended its connection */
+void observe_cert_reload(Observe *observe, bool loaded);
 void observe_authz(Observe *observe, bool allowed);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "router/options_limits.h"
+#include "router/options_tls.h"
 #include "trace/config.h"
 #include "json/yaml.h"
 
@@ -41,14 +42,16 @@ static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 
 static const OptSpec specs[] = {
     FLAG("http-bind-address", OPT_STRING, http_bind_address, ":8080", "plain HTTP proxy port"),
-    FLAG("https-bind-address", OPT_STRING, https_bind_address, "", "not served yet"),
+    FLAG("https-bind-address", OPT_STRING, https_bind_address, "", "TLS proxy port; empty = off"),
     FLAG("metrics-bind-address", OPT_STRING, metrics_bind_address, ":9090", "/metrics; 0 = off"),
     FLAG("health-probe-bind-address", OPT_STRING, probe_bind_address, ":8081",
          "/healthz and /readyz; 0 = off"),
-    INERT("tls-cert-file", OPT_STRING, inert.text, "needs --https-bind-address"),
-    INERT("tls-key-file", OPT_STRING, inert.text, "needs --https-bind-address"),
-    INERT("tls-client-ca-file", OPT_STRING, inert.text, "needs --https-bind-address"),
-    FLAG("mtls-mode", OPT_STRING, mtls_mode, "off", "only off without HTTPS"),
+    FLAG("tls-cert-file", OPT_STRING, tls_cert_file, "", "certificate and chain, PEM; reloaded"),
+    FLAG("tls-key-file", OPT_STRING, tls_key_file, "", "its key, PEM; reloaded"),
+    FLAG("tls-client-ca-file", OPT_STRING, tls_client_ca_file, "",
+         "CAs of client certificates, PEM; reloaded"),
+    CHOICE("mtls-mode", mtls_mode, "off", options_mtls_modes,
+           "client certificates: off, optional or required"),
     {.name = "cluster-domain",
      .kind = OPT_STRING,
      .offset = AT(cluster_domain),
@@ -317,17 +320,9 @@ static int validate(RouterOptions *options, Err *reterr)
     r = r < 0 ? r : check_level(options, reterr);
     r = r < 0 ? r : options_limits_check(&options->limits, reterr);
     r = r < 0 ? r : check_authz(options, reterr);
+    r = r < 0 ? r : options_tls_check(options, reterr);
     if (r < 0) {
         return r;
-    }
-    if (options->https_bind_address[0]) {
-        return err_set(reterr, EINVAL, "--https-bind-address: TLS is not served yet");
-    }
-    if (!options->http_bind_address[0]) {
-        return err_set(reterr, EINVAL, "--http-bind-address must not be empty");
-    }
-    if (strcmp(options->mtls_mode, "off") != 0) {
-        return err_set(reterr, EINVAL, "--mtls-mode: only off, TLS is not served yet");
     }
     if (!options->cluster_domain[0]) {
         return err_set(reterr, EINVAL, "--cluster-domain must not be empty");

@@ -51,8 +51,12 @@ typedef struct RouterOptions {
     LimitOptions limits;
     bool version;
     bool help;
-    const char *http_bind_address;
-    const char *https_bind_address;
+    const char *http_bind_address;  /* "" = TLS only */
+    const char *https_bind_address; /* "" = no TLS */
+    const char *tls_cert_file;
+    const char *tls_key_file;
+    const char *tls_client_ca_file;
+    int mtls_mode;                    /* HttpTlsClientAuth */
     const char *metrics_bind_address; /* "" or "0" = off */
     const char *probe_bind_address;
     const char *cluster_domain;
@@ -86,7 +90,6 @@ typedef struct RouterOptions {
     bool wake_suspended;    /* and sandbox_lookup */
     const char *auth_token; /* ROUTER_AUTH_TOKEN, NULL = none */
 
-    const char *mtls_mode;
     struct {
         bool flag;
         int64_t number;

@@ -94,7 +94,7 @@ int rewrite_request(const HttpHead *head, const RewriteRequest *options, BufPool
     put_request_framing(&out, head);
     put_field(&out, STR("X-Forwarded-For"), options->peer);
     put_field(&out, STR("X-Forwarded-Host"), head->host);
-    put_field(&out, STR("X-Forwarded-Proto"), STR("http"));
+    put_field(&out, STR("X-Forwarded-Proto"), options->https ? STR("https") : STR("http"));
     if (options->traceparent.len > 0) {
         put_field(&out, STR("traceparent"), options->traceparent);
     }

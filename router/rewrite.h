@@ -13,6 +13,7 @@
 typedef struct RewriteRequest {
     Str host;        /* Host of the target */
     Str peer;        /* numeric address of the client */
+    bool https;      /* it came by TLS */
     bool upgrade;    /* the request asks for another protocol and may get it */
     Str traceparent; /* instead of the client's; empty: fields of tracing go on as they are */
     bool drop_state; /* with traceparent: tracestate does not go on */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "http/tls.h"
 #include "router/authz.h"
 #include "router/dns.h"
 #include "router/observe.h"
@@ -19,6 +20,7 @@
 typedef struct RouterShared {
     TuningBoard *tuning;
     Limits *limits;
+    HttpTls *tls; /* of --https-bind-address; NULL = none */
     Authz authz;
     bool allow_loopback;
     bool trust_pod_ip; /* X-Sandbox-Pod-IP and DNS are targets */

@@ -22,28 +22,47 @@ static const char too_many_of_client[] =
     "Content-Type: application/json\r\nContent-Length: 81\r\n\r\n"
     "{\"detail\":\"Too many connections of this client (--max-connections-per-client).\"}\n";
 
-static void refuse(int fd, const char *text, size_t len)
+/* A handshake to say no would cost more than the limit saves: TLS is just closed. */
+static void refuse(int fd, const HttpTls *tls, const char *text, size_t len)
 {
-    ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+    if (!tls) {
+        ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
 
-    UNUSED(n); /* best effort: the connection ends either way */
+        UNUSED(n); /* best effort: the connection ends either way */
+    }
     close(fd);
+}
+
+static void take(Worker *worker, int fd, HttpTls *tls, const char *peer)
+{
+    LimitHold hold = {0};
+
+    if (worker->n_fronts >= WORKER_CONNS_MAX) {
+        refuse(fd, tls, too_many, sizeof(too_many) - 1);
+        return;
+    }
+    if (!fair_accept(worker, peer, &hold)) {
+        refuse(fd, tls, too_many_of_client, sizeof(too_many_of_client) - 1);
+        return;
+    }
+    front_accept(worker, fd, tls, peer, &hold);
 }
 
 static void on_accept(HttpAcceptor *acceptor, int fd, const char *peer)
 {
-    Worker *worker = container_of(acceptor, Worker, acceptor);
-    LimitHold hold = {0};
+    take(container_of(acceptor, Worker, acceptor), fd, NULL, peer);
+}
 
-    if (worker->n_fronts >= WORKER_CONNS_MAX) {
-        refuse(fd, too_many, sizeof(too_many) - 1);
-        return;
-    }
-    if (!fair_accept(worker, peer, &hold)) {
-        refuse(fd, too_many_of_client, sizeof(too_many_of_client) - 1);
-        return;
-    }
-    front_accept(worker, fd, peer, &hold);
+static void on_accept_tls(HttpAcceptor *acceptor, int fd, const char *peer)
+{
+    Worker *worker = container_of(acceptor, Worker, tls_acceptor);
+
+    take(worker, fd, worker->shared->tls, peer);
+}
+
+bool worker_is_listening(const Worker *worker)
+{
+    return loop_io_is_added(&worker->acceptor.io) || loop_io_is_added(&worker->tls_acceptor.io);
 }
 
 /* Everything that waits for a name looks again. */
@@ -73,7 +92,7 @@ static void close_idle(Worker *worker)
 
 static void finish_if_drained(Worker *worker)
 {
-    if (worker->draining && !loop_io_is_added(&worker->acceptor.io) && worker->n_fronts == 0) {
+    if (worker->draining && !worker_is_listening(worker) && worker->n_fronts == 0) {
         atomic_store(&worker->drained, true);
         loop_wake_signal(worker->done);
     }
@@ -91,6 +110,7 @@ static void on_wake(LoopWake *wake)
     }
     if (command >= WORKER_DRAIN) {
         http_acceptor_stop(&worker->acceptor);
+        http_acceptor_stop(&worker->tls_acceptor);
         list_foreach (&worker->fronts, node) {
             Front *front = list_entry(node, Front, node);
 
@@ -138,6 +158,7 @@ static void *worker_main(void *arg)
 static void worker_free(Worker *worker)
 {
     http_acceptor_stop(&worker->acceptor);
+    http_acceptor_stop(&worker->tls_acceptor);
     upstreams_deinit(&worker->upstreams);
     suspects_deinit(&worker->suspects);
     worker->dns = dns_inbox_free(worker->dns);
@@ -173,8 +194,37 @@ static int start_thread(Worker *worker)
     return -r;
 }
 
-int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Worker **ret_worker,
-                 Err *reterr)
+/* Takes the fd; -1 is no listener. */
+static int listen_on(Worker *worker, HttpAcceptor *acceptor, int fd, HttpAcceptFn fn)
+{
+    if (fd < 0) {
+        return 0;
+    }
+    set_keepalive(fd);
+    return http_acceptor_start(acceptor, worker->loop, fd, fn);
+}
+
+static int start_listening(Worker *worker, const WorkerSockets *sockets)
+{
+    int r = listen_on(worker, &worker->acceptor, sockets->plain, on_accept);
+    int t = listen_on(worker, &worker->tls_acceptor, sockets->tls, on_accept_tls);
+
+    return r < 0 ? r : t;
+}
+
+static void close_sockets(const WorkerSockets *sockets)
+{
+    const int fds[] = {sockets->plain, sockets->tls};
+
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+}
+
+int worker_start(const RouterShared *shared, const WorkerSockets *sockets, LoopWake *done,
+                 Worker **ret_worker, Err *reterr)
 {
     Worker *worker = xcalloc(1, sizeof(*worker));
     int r;
@@ -185,7 +235,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
     list_init(&worker->waiters);
     r = loop_new(clock_system(), &worker->loop);
     if (r < 0) {
-        close(listen_fd);
+        close_sockets(sockets);
         free(worker);
         return err_set_errno(reterr, -r, "start a worker");
     }
@@ -193,8 +243,7 @@ int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Work
     access_init(&worker->access, shared->observe, worker->loop);
     upstreams_init(&worker->upstreams, worker->loop, &worker->bufs, exchange_back_event);
     suspects_init(&worker->suspects, worker->upstreams.seed);
-    set_keepalive(listen_fd);
-    r = http_acceptor_start(&worker->acceptor, worker->loop, listen_fd, on_accept);
+    r = start_listening(worker, sockets);
     r = r < 0 ? r : loop_wake_init(worker->loop, &worker->wake, on_wake);
     if (r == 0) {
         worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;

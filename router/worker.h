@@ -25,6 +25,7 @@ typedef struct Worker {
     const RouterShared *shared;
     Loop *loop;
     HttpAcceptor acceptor;
+    HttpAcceptor tls_acceptor;
     LoopWake wake;
     pthread_t thread;
     _Atomic int command; /* WORKER_*: what the main thread wants */
@@ -62,9 +63,16 @@ enum {
     WORKER_STOP,       /* end now */
 };
 
-/* Takes the listening fd. */
-int worker_start(const RouterShared *shared, int listen_fd, LoopWake *done, Worker **ret_worker,
-                 Err *reterr);
+/* Listening sockets of one worker; -1 = none. */
+typedef struct WorkerSockets {
+    int plain;
+    int tls;
+} WorkerSockets;
+
+/* Takes the sockets. */
+int worker_start(const RouterShared *shared, const WorkerSockets *sockets, LoopWake *done,
+                 Worker **ret_worker, Err *reterr);
+bool worker_is_listening(const Worker *worker);   /* for its own thread */
 void worker_command(Worker *worker, int command); /* from the main thread */
 void worker_wake(Worker *worker);                 /* a new table is on the board */
 /* Waits for the thread and frees everything. After WORKER_STOP, or once drained. */
