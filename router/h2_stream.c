@@ -184,7 +184,10 @@ H2Stream *h2_stream_new(H2 *h2, int32_t id)
 
     stream->h2 = h2;
     stream->id = id;
-    stream->client = (Client){.ops = &stream_ops, .worker = h2->worker, .peer = h2->front->peer};
+    stream->client = (Client){.ops = &stream_ops,
+                              .worker = h2->worker,
+                              .peer = h2->front->peer,
+                              .conn = &h2->front->stream};
     list_push_back(&h2->streams, &stream->node);
     h2->n_streams++;
     return stream;

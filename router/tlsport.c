@@ -4,7 +4,7 @@
 
 #include "base/timefmt.h"
 
-static const char *const protocols[] = {"http/1.1", NULL};
+static const char *const protocols[] = {"h2", "http/1.1", NULL};
 
 static void log_loaded(const TlsPort *port, const char *what)
 {
@@ -33,7 +33,7 @@ int tlsport_start(TlsPort *port, const RouterOptions *options, Loop *loop, Obser
                             .key_file = options->tls_key_file,
                             .client_ca_file = options->tls_client_ca_file,
                             .client_auth = (HttpTlsClientAuth)options->mtls_mode,
-                            .alpn = protocols,
+                            .alpn = options->http2 ? protocols : protocols + 1,
                             .clock = clock_system()};
     int r;
 

@@ -10,6 +10,10 @@ _sandbox_router()
         flag=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     case $flag in
+    --mtls-mode)
+        COMPREPLY=($(compgen -W 'off optional required' -- "$cur"))
+        return
+        ;;
     --authz-mode)
         COMPREPLY=($(compgen -W 'allow-all tokenreview scoped-token' -- "$cur"))
         return
@@ -30,7 +34,6 @@ _sandbox_router()
         --https-bind-address | \
         --metrics-bind-address | \
         --health-probe-bind-address | \
-        --mtls-mode | \
         --cluster-domain | \
         --proxy-timeout | \
         --response-header-timeout | \
