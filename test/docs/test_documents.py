@@ -10,7 +10,7 @@ from genman import BIN, gen_man, load
 TOPS = ("pkg", "controller", "router", "runtime", "test", "tools", "mk", "docs", "manifests", "images", "crds")
 # Flags of programs that are not ours, as far as documents name them.
 FOREIGN_FLAGS = set("""
-    namespace replicas filename from-literal server-side force-conflicts sort-by tail as all-namespaces
+    namespace replicas filename from-literal cert key server-side force-conflicts sort-by tail as all-namespaces
     kubeconfig type patch context previous list build-arg target break-system-packages no-cache-dir
     isolation only-binary from-file wait for timeout output selector watch dry-run depth check bin root
     no-compile overwrite cascade help version from field-selector

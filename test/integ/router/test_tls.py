@@ -387,6 +387,16 @@ def test_sessions_resume_whichever_worker_takes_the_connection():
 
 # ---- streams ----
 
+def count_all(sock):
+    """Bytes until the end, none of them kept."""
+    total = 0
+    while True:
+        n = len(sock.recv(65536))
+        if n == 0:
+            return total
+        total += n
+
+
 BIG = 24 * 1024 * 1024
 
 
@@ -412,7 +422,7 @@ def test_a_large_upload_and_download_in_constant_memory():
         for _ in range(BIG // len(block)):
             sock.sendall(block)
         head, rest = read_head(sock)
-        equal(len(rest) + len(read_all(sock)), BIG)
+        equal(len(rest) + count_all(sock), BIG)
         made.check_growth(before, 2048)
     equal(backend.errors, [])
     stopped(made)
@@ -432,7 +442,7 @@ def test_a_slow_reader_holds_the_sandbox_back():
         head, rest = read_head(sock)
         time.sleep(1)
         assert len(sent) * 65536 < BIG - 1024 * 1024, len(sent)
-        equal(len(rest) + len(read_all(sock)), BIG)
+        equal(len(rest) + count_all(sock), BIG)
 
 
 def test_a_websocket():

@@ -87,6 +87,57 @@ T_TEST(defaults)
     T_EQ_INT(options.retry_max_ns, 800000000);
 }
 
+T_TEST(tls_flags_belong_together)
+{
+    static const struct {
+        const char *label;
+        const char *args[5];
+        const char *part; /* NULL: fine */
+    } rows[] = {
+        {"plain only", {NULL}, NULL},
+        {"nothing", {"--http-bind-address="}, "nothing to listen on"},
+        {"TLS only",
+         {"--http-bind-address=", "--https-bind-address=:1", "--tls-cert-file=c",
+          "--tls-key-file=k"},
+         NULL},
+        {"no files", {"--https-bind-address=:1"}, "--https-bind-address needs --tls-cert-file"},
+        {"no key", {"--https-bind-address=:1", "--tls-cert-file=c"}, "--tls-key-file"},
+        {"no port", {"--tls-cert-file=c"}, "belong together"},
+        {"files for later", {"--tls-cert-file=c", "--tls-key-file=k"}, NULL},
+        {"mTLS, no port", {"--mtls-mode=required"}, "need --https-bind-address"},
+        {"mTLS, no CA",
+         {"--mtls-mode=optional", "--https-bind-address=:1", "--tls-cert-file=c",
+          "--tls-key-file=k"},
+         "need --tls-client-ca-file"},
+        {"mTLS",
+         {"--mtls-mode=required", "--https-bind-address=:1", "--tls-cert-file=c",
+          "--tls-key-file=k", "--tls-client-ca-file=a"},
+         NULL},
+        {"CA for later", {"--tls-client-ca-file=a"}, NULL},
+        {"no such mode", {"--mtls-mode=maybe"}, "mtls-mode"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char *argv[8] = {(char[]){"router"}, (char[]){"--authz-mode=allow-all"}};
+        int argc = 2;
+        RouterOptions options;
+        Err err = ERR_INIT;
+        int r;
+
+        t_row(rows[i].label);
+        for (size_t k = 0; k < ARRAY_LEN(rows[i].args) && rows[i].args[k]; k++) {
+            argv[argc++] = (char *)(uintptr_t)rows[i].args[k];
+        }
+        r = options_load(argc, argv, fake_env, &options, &err);
+        T_EQ_INT(r, rows[i].part ? -EINVAL : 0);
+        if (rows[i].part) {
+            T_CONTAINS(err.msg, rows[i].part);
+        } else {
+            options_free(&options);
+        }
+    }
+}
+
 T_TEST(help_and_version_need_nothing_else)
 {
     RouterOptions options;
