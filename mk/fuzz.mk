@@ -13,6 +13,7 @@ FUZZ_DEPS_merge_patch := json base
 FUZZ_DEPS_watch_fsm := kube json base
 FUZZ_DEPS_kube_list := kube json base
 FUZZ_DEPS_kubeconfig := kube json base
+FUZZ_DEPS_trace := trace json http metrics base
 
 FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 FUZZ_RUN := $(if $(T),$(foreach t,$(T),$(foreach n,$(FUZZ_NAMES),$(if $(findstring $(t),$(n)),$(n)))),$(FUZZ_NAMES))
