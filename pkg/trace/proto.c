@@ -23,56 +23,66 @@ static size_t varint_format(uint64_t value, char ret[VARINT_MAX])
     return n;
 }
 
-static void put_varint(StrBuf *out, uint64_t value)
+/* A span is a hundred small pieces: the room that is there is taken without a call. */
+static inline void put(StrBuf *out, const char *bytes, size_t len)
 {
-    char text[VARINT_MAX];
-
-    strbuf_append(out, (Str){text, varint_format(value, text)});
+    if (out->error == 0 && out->cap > out->len && out->cap - out->len > len) {
+        memcpy(out->ptr + out->len, bytes, len);
+        out->len += len;
+        out->ptr[out->len] = '\0';
+    } else {
+        strbuf_append(out, (Str){bytes, len});
+    }
 }
 
-static void put_tag(StrBuf *out, unsigned field, unsigned wire)
+static size_t tag_format(unsigned field, unsigned wire, char ret[VARINT_MAX])
 {
-    put_varint(out, (uint64_t)field << 3 | wire);
+    return varint_format((uint64_t)field << 3 | wire, ret);
 }
 
-static void put_little(StrBuf *out, uint64_t value, size_t len)
+static void put_little(StrBuf *out, unsigned field, unsigned wire, uint64_t value, size_t len)
 {
-    char text[8];
+    char text[VARINT_MAX + 8];
+    size_t n = tag_format(field, wire, text);
 
     for (size_t i = 0; i < len; i++) {
-        text[i] = (char)(value >> (8 * i) & 0xff);
+        text[n++] = (char)(value >> (8 * i) & 0xff);
     }
-    strbuf_append(out, (Str){text, len});
+    put(out, text, n);
 }
 
 void proto_varint(StrBuf *out, unsigned field, uint64_t value)
 {
-    put_tag(out, field, WIRE_VARINT);
-    put_varint(out, value);
+    char text[2 * VARINT_MAX];
+    size_t n = tag_format(field, WIRE_VARINT, text);
+
+    put(out, text, n + varint_format(value, text + n));
 }
 
 void proto_fixed32(StrBuf *out, unsigned field, uint32_t value)
 {
-    put_tag(out, field, WIRE_FIXED32);
-    put_little(out, value, 4);
+    put_little(out, field, WIRE_FIXED32, value, 4);
 }
 
 void proto_fixed64(StrBuf *out, unsigned field, uint64_t value)
 {
-    put_tag(out, field, WIRE_FIXED64);
-    put_little(out, value, 8);
+    put_little(out, field, WIRE_FIXED64, value, 8);
 }
 
 void proto_bytes(StrBuf *out, unsigned field, Str bytes)
 {
-    put_tag(out, field, WIRE_BYTES);
-    put_varint(out, bytes.len);
-    strbuf_append(out, bytes);
+    char text[2 * VARINT_MAX];
+    size_t n = tag_format(field, WIRE_BYTES, text);
+
+    put(out, text, n + varint_format(bytes.len, text + n));
+    put(out, bytes.ptr, bytes.len);
 }
 
 size_t proto_open(StrBuf *out, unsigned field)
 {
-    put_tag(out, field, WIRE_BYTES);
+    char text[VARINT_MAX];
+
+    put(out, text, tag_format(field, WIRE_BYTES, text));
     return out->len;
 }
 
@@ -83,7 +93,8 @@ void proto_close(StrBuf *out, size_t at)
     size_t len = out->len - at;
     size_t n = varint_format(len, text);
 
-    if (strbuf_append(out, (Str){text, n}) < 0) {
+    put(out, text, n);
+    if (out->error < 0) {
         return;
     }
     memmove(out->ptr + at + n, out->ptr + at, len);

@@ -15,6 +15,7 @@
 
 #define BODY_MAX (4u << 20) /* bytes of spans in one request */
 #define BODY_FRAME_MAX (2 * TRACE_RESOURCE_MAX)
+#define SPAN_USUAL 768 /* bytes that most encoded spans do not exceed */
 #define ATTEMPTS_MAX 5 /* of one batch */
 #define RETRY_BASE_NS NS_PER_S
 #define RETRY_CAP_NS (30 * NS_PER_S)
@@ -94,6 +95,7 @@ void tracer_record(Tracer *tracer, const TraceSpan *span)
     if (!trace_context_sampled(&span->context)) {
         return;
     }
+    (void)strbuf_reserve(&bytes, SPAN_USUAL); /* failing, it grows as it goes */
     if (trace_span_encode(tracer->protocol, span, &bytes) < 0) {
         trace_queue_drop(&tracer->queue);
         return;
