@@ -68,13 +68,15 @@ static void on_metrics(HttpExchange *x, void *ctx)
     }
 }
 
-static int serve(Loop *loop, const char *address, HttpHandlerFn handler, Admin *admin,
+static int serve(Loop *loop, const char *address, HttpTls *tls, HttpHandlerFn handler, Admin *admin,
                  HttpServer **ret_server, Err *reterr)
 {
     const HttpServerConfig config = {
         .loop = loop,
         .handler = handler,
         .ctx = admin,
+        .stream_open = tls ? http_tls_open : NULL,
+        .stream_ctx = tls,
         .conns_max = ADMIN_CONNS_MAX,
     };
     HttpServer *server;
@@ -100,13 +102,14 @@ int admin_new(const AdminConfig *config, Admin **ret_admin, Err *reterr)
 
     admin->metrics = config->metrics;
     admin->profiles_wanted = config->profiles_wanted;
-    r = serve(config->loop, config->metrics_address, on_metrics, admin, &admin->metrics_server,
-              reterr);
+    r = serve(config->loop, config->metrics_address, config->metrics_tls, on_metrics, admin,
+              &admin->metrics_server, reterr);
     if (r < 0) {
         (void)err_wrap(reterr, "--metrics-bind-address: ");
         return r;
     }
-    r = serve(config->loop, config->probe_address, on_probe, admin, &admin->probe_server, reterr);
+    r = serve(config->loop, config->probe_address, NULL, on_probe, admin, &admin->probe_server,
+              reterr);
     if (r < 0) {
         (void)err_wrap(reterr, "--health-probe-bind-address: ");
         return r;

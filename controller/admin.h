@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "http/tls.h"
 #include "metrics/metrics.h"
 
 #define ADMIN_METRICS_MAX (32u << 20) /* bytes of one scrape; beyond it the answer is 500 */
@@ -19,6 +20,7 @@ typedef struct AdminConfig {
     Loop *loop; /* both borrowed */
     Metrics *metrics;
     const char *metrics_address; /* "0" or "" turns the server off */
+    HttpTls *metrics_tls;        /* NULL = plain; outlives the admin */
     const char *probe_address;
     bool profiles_wanted; /* say at /debug/pprof why there are none, instead of 404 */
 } AdminConfig;

@@ -15,6 +15,7 @@
 #include "base/signal.h"
 #include "base/version.h"
 #include "controller/admin.h"
+#include "controller/metricstls.h"
 #include "controller/manager.h"
 #include "controller/restmeter.h"
 #include "kube/config.h"
@@ -45,6 +46,7 @@ typedef struct Program {
     Tracer *tracer; /* NULL without tracing */
     RestMeter rest_meter;
     Admin *admin;
+    MetricsTls metrics_tls;
     Manager *manager;
     Signals signals;
     bool has_signals;
@@ -243,10 +245,15 @@ static int setup(Program *program, Err *reterr)
         r = setup_manager(program, reterr);
     }
     if (r == 0) {
+        r = metricstls_start(&program->metrics_tls, &program->options, program->loop,
+                             program->metrics, program->log, reterr);
+    }
+    if (r == 0) {
         const AdminConfig admin = {
             .loop = program->loop,
             .metrics = program->metrics,
             .metrics_address = program->options.metrics_bind_address,
+            .metrics_tls = program->metrics_tls.tls,
             .probe_address = program->options.probe_bind_address,
             .profiles_wanted = program->options.enable_pprof || program->options.enable_pprof_debug,
         };
@@ -259,6 +266,7 @@ static int setup(Program *program, Err *reterr)
 static void teardown(Program *program)
 {
     admin_free(program->admin);
+    metricstls_stop(&program->metrics_tls);
     manager_free(program->manager);
     kube_curl_free(program->curl);
     tracer_free(program->tracer);

@@ -110,10 +110,10 @@ static const OptSpec specs[] = {
     INERT_INT("pprof-block-profile-rate", "1000000"),
     INERT_INT("pprof-mutex-profile-fraction", "10"),
     INERT_BOOL("enable-rest-client-metrics", "false"),
-    FLAG_BOOL("metrics-secure-serving", metrics_secure_serving, "false", "not available: refused, so that nobody gets plain text unawares"),
-    INERT_TEXT("metrics-cert-dir", ""),
-    INERT_TEXT("tls-min-version", ""),
-    INERT_TEXT("tls-cipher-suites", ""),
+    FLAG_BOOL("metrics-secure-serving", metrics_secure_serving, "false", "/metrics by TLS, on the same port"),
+    FLAG_TEXT("metrics-cert-dir", metrics_cert_dir, "", "folder of tls.crt and tls.key for it, reloaded; empty: self-signed"),
+    FLAG_TEXT("tls-min-version", tls_min_version, "", "VersionTLS12 (also for less) or VersionTLS13"),
+    FLAG_TEXT("tls-cipher-suites", tls_cipher_suites, "", "suites of TLS 1.2 by IANA name, by comma"),
     INERT_BOOL("enable-webhook", "true"),
     INERT_BOOL("manage-webhook-certs", "true"),
     INERT_INT("webhook-port", "9443"),
@@ -223,11 +223,6 @@ int options_validate(ControllerOptions *options, Err *reterr)
         if (rules[i].bad) {
             return err_set(reterr, EINVAL, "--%s must be %s", rules[i].flag, rules[i].want);
         }
-    }
-    if (options->metrics_secure_serving) {
-        return err_set(reterr, ENOTSUP,
-                       "--metrics-secure-serving is not available: /metrics is plain HTTP; put a "
-                       "TLS proxy in front of it, or bind it to 127.0.0.1");
     }
     if (options->template_workers <= 0) {
         options->template_workers = 1;

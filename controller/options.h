@@ -63,6 +63,9 @@ typedef struct ControllerOptions {
     bool enable_pprof;
     bool enable_pprof_debug;
     bool metrics_secure_serving;
+    const char *metrics_cert_dir;  /* "" = self-signed */
+    const char *tls_min_version;   /* Go's name; "" = 1.2 */
+    const char *tls_cipher_suites; /* "" = the default */
 
     /* accepted without effect; see options.c */
     struct {

@@ -3,8 +3,10 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -142,12 +144,68 @@ def test_flags_without_effect_are_named_once():
         assert sorted(named) == ['cache-label-selectors', 'enable-webhook'], named
 
 
-def test_tls_for_metrics_is_refused_and_not_silently_left_out():
+def scrape(port, cafile=None, version=None):
+    context = ssl.create_default_context(cafile=cafile)
+    if not cafile:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if version:
+        context.minimum_version = context.maximum_version = version
+    with urllib.request.urlopen('https://127.0.0.1:%d/metrics' % port, timeout=5, context=context) as r:
+        return r.status, r.read().decode()
+
+
+def refused(fn):
+    try:
+        fn()
+    except OSError:
+        return True
+    return False
+
+
+def make_cert(folder, name):
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '5',
+                    '-keyout', folder + '/tls.key', '-out', folder + '/tls.crt', '-subj', '/CN=' + name,
+                    '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+
+
+def test_metrics_by_tls_with_a_certificate_of_its_own():
+    with running('--metrics-secure-serving', '--tls-min-version=VersionTLS13') as (api, c):
+        until(lambda: c.said('reconcilers started'))
+        status, text = scrape(c.metrics)
+        assert status == 200 and 'process_start_time_seconds' in text
+        assert refused(lambda: scrape(c.metrics, version=ssl.TLSVersion.TLSv1_2))
+        assert c.get(c.metrics, '/metrics')[0] == 400  # plain text on the same port
+        assert c.get(c.probes, '/healthz') == (200, 'ok')  # probes stay plain
+
+
+def test_metrics_by_tls_with_files_that_change():
+    with tempfile.TemporaryDirectory() as d:
+        make_cert(d, 'one')
+        one = d + '/one.crt'
+        shutil.copy(d + '/tls.crt', one)
+        with running('--metrics-secure-serving', '--metrics-cert-dir=' + d,
+                     '--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384') as (api, c):
+            until(lambda: c.said('reconcilers started'))
+            assert 'certwatcher_read_certificate_total 1' in scrape(c.metrics, one, ssl.TLSVersion.TLSv1_2)[1]
+            make_cert(d, 'two')
+            until(lambda: c.said('certificate of the metrics port reloaded'))
+            assert scrape(c.metrics, d + '/tls.crt')[0] == 200
+            assert refused(lambda: scrape(c.metrics, one))
+            with open(d + '/tls.key', 'w') as f:
+                f.write('nothing')
+            until(lambda: c.said('certificate of the metrics port not reloaded, the one in use stays'))
+            assert 'certwatcher_read_certificate_errors_total 0' not in scrape(c.metrics, d + '/tls.crt')[1]
+
+
+def test_tls_for_metrics_that_cannot_be_exits_1():
     api = ApiServer()
     with tempfile.TemporaryDirectory() as d:
-        r = once('--kubeconfig', api.kubeconfig(os.path.join(d, 'k')), '--leader-election-namespace', 'x',
-                 '--metrics-secure-serving')
-        assert r.returncode == 1 and '--metrics-secure-serving is not available' in r.stderr, r
+        for flags, part in ((('--metrics-cert-dir=' + d,), 'tls.crt: No such file'),
+                            (('--tls-min-version=TLS9',), '--tls-min-version'),
+                            (('--tls-cipher-suites=TLS_NONE_AT_ALL',), 'TLS_NONE_AT_ALL')):
+            r = once('--kubeconfig', api.kubeconfig(os.path.join(d, 'k')), '--leader-election-namespace', 'x',
+                     '--metrics-secure-serving', *flags)
+            assert r.returncode == 1 and part in r.stderr, (flags, r)
 
 
 # ---- life ----

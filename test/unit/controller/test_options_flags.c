@@ -167,7 +167,6 @@ T_TEST(options_refuse_what_cannot_be)
         {"--sandbox-write-behind-window=-1s", false, "write-behind-window"},
         {"--expired-retention=-1s", false, "--expired-retention must be"},
         {"--kube-api-burst=0", false, "--kube-api-burst"},
-        {"--metrics-secure-serving", false, "--metrics-secure-serving is not available"},
         {"--api-connections=0", false, "--api-connections"},
         {"--cluster-domain=", false, "--cluster-domain"},
         {"--zap-log-level=loud", false, "--zap-log-level"},
