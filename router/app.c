@@ -234,6 +234,9 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
                            .on_change = lifecycle_on_reload,
                            .ctx = app};
     reload_init(&app->reload, app->registry);
+    if (options->limits.sandbox_metrics > 0) {
+        app->shared.census = census_new((size_t)options->limits.sandbox_metrics, app->registry);
+    }
     init_tracing(app);
     app->probes.not_ready = "starting";
     r = probes_start(&app->probes, app->loop, app->registry, str_from(options->probe_bind_address),
@@ -290,6 +293,7 @@ void app_free(App *app)
     tuning_board_deinit(&app->tuning);
     loop_free(app->loop);
     metrics_free(app->registry);
+    census_free(app->shared.census);
     logger_free(app->access);
     logger_free(app->log);
     free(app->listeners);

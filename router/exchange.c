@@ -275,6 +275,10 @@ void exchange_free(Exchange *x)
         atomic_fetch_sub_explicit(&observe->upgrades, 1, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&observe->inflight, 1, memory_order_relaxed);
+    if (x->worker->shared->census && x->known && x->source[0]) {
+        census_count(x->worker->shared->census, routing_ns(&x->routing), routing_id(&x->routing),
+                     request.status, x->req.total, request.bytes_out);
+    }
     x->worker->bytes_in += x->req.total;
     x->worker->bytes_out += request.bytes_out;
     if (x->span) {

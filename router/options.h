@@ -35,6 +35,7 @@ typedef struct LimitOptions {
     int64_t sandbox_burst;
     double sandbox_rate;
     int64_t table_size;
+    int64_t sandbox_metrics;     /* sandboxes with series of their own */
     const char *trusted_proxies; /* "" = none */
     int64_t head_max;
     int64_t head_ns;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "http/parse.h"
 #include "kube/meta.h"
+#include "router/census.h"
 #include "router/identity.h"
 #include "router/limits.h"
 
@@ -97,6 +98,9 @@ static int check_counts(const LimitOptions *limits, Err *reterr)
     if (limits->table_size < LIMIT_SHARDS || limits->table_size > LIMIT_ENTRIES_MAX) {
         return err_set(reterr, EINVAL, "--limit-table-size must be %d to %d", LIMIT_SHARDS,
                        LIMIT_ENTRIES_MAX);
+    }
+    if (limits->sandbox_metrics < 0 || limits->sandbox_metrics > CENSUS_MAX) {
+        return err_set(reterr, EINVAL, "--metrics-per-sandbox must be 0 to %d", CENSUS_MAX);
     }
     return 0;
 }

@@ -28,6 +28,8 @@
              "how many of them may come together; 0 = one second's worth"),                        \
         FLAG("limit-table-size", OPT_INT, limits.table_size, "65536",                              \
              "clients and sandboxes counted one by one"),                                          \
+        FLAG("metrics-per-sandbox", OPT_INT, limits.sandbox_metrics, "0",                          \
+             "sandboxes with metrics of their own, those used last; 0 = none"),                    \
         FLAG("trusted-proxy-cidrs", OPT_STRING, limits.trusted_proxies, "",                        \
              "peers whose X-Forwarded-For says who the client is, for limits "                     \
              "(TRUSTED_PROXY_CIDRS)"),                                                             \

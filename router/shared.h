@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "http/tls.h"
 #include "router/authz.h"
+#include "router/census.h"
 #include "router/dns.h"
 #include "router/observe.h"
 #include "router/table.h"
@@ -32,6 +33,7 @@ typedef struct RouterShared {
     Wake *wake; /* NULL = the API server is not asked about sandboxes without a route */
     Dns *dns;   /* NULL unless trust_pod_ip */
     Observe *observe;
+    Census *census; /* NULL without --metrics-per-sandbox */
     Tracer *tracer; /* NULL without tracing */
     Logger *log;
 } RouterShared;

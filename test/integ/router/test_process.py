@@ -467,3 +467,24 @@ def test_sighup_without_a_file_is_harmless():
     wait_for(lambda: router.metric('sandbox_router_config_reloads_total', outcome='success') >= 1)
     equal(ask(router, 'box', Backend(replying(OK)))[0], 200)
     equal(stopped(router), 0)
+
+
+def test_metrics_of_single_sandboxes_are_bounded():
+    api = FakeApi()
+    for name in ('a', 'b', 'c'):
+        api.put(pod(name, '127.0.0.1'))
+    router = Router('--shutdown-delay=0s', '--resolve-wait=100ms', '--metrics-per-sandbox=2', api=api)
+    family, backend = 'sandbox_router_sandbox_requests_total', Backend(replying(OK))
+    for name in ('a', 'a', 'b', 'c', 'nobody'):
+        ask(router, name, backend)
+    wait_for(lambda: router.metric(family, code='200') == 4)
+    equal(router.metric(family, sandbox='a'), 0)
+    equal(router.metric(family, sandbox='_overflow', code='200'), 2)
+    equal(router.metric(family, sandbox='nobody'), 0)
+    equal(router.metric('sandbox_router_sandbox_bytes_total', sandbox='c', direction='to_client'), 2)
+    equal(router.metric('sandbox_router_bytes_total', direction='to_client') >= 8, True)
+    equal(stopped(router), 0)
+    router = with_box()
+    ask(router, 'box', backend)
+    equal(family in router.metrics(), False)
+    equal(stopped(router), 0)

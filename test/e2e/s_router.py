@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The router on the cluster: suspended sandboxes woken by requests, last use written, rollouts that nobody notices."""
+import contextlib
+import http.client
+import json
+import os
+import threading
+import time
+
+from k8s import IMAGE, ROOT, SYSTEM, check, get, kubectl, namespace, wait_for, wait_gone, wait_ready
+from objects import apply_all, patch, pod_spec, sandbox
+
+ANNOTATION = "cofferdam.dev/last-activity"
+
+
+def runtime(name, ns):
+    spec = pod_spec(IMAGE)
+    spec["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/", "port": 8888}, "periodSeconds": 1}
+    return sandbox(name, ns, spec)
+
+
+def ask(address, name, ns, method="GET", path="/", body=None, timeout=60, **headers):
+    """Status, fields in lower case, body."""
+    fields = {"X-Sandbox-ID": name, "X-Sandbox-Namespace": ns, **{k.replace("_", "-"): v for k, v in headers.items()}}
+    connection = http.client.HTTPConnection(address, 8080, timeout=timeout)
+    try:
+        connection.request(method, path, body, fields)
+        reply = connection.getresponse()
+        return reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read()
+    finally:
+        connection.close()
+
+
+def overlay():
+    """Objects of manifests/router-wake as the cluster would get them."""
+    text = kubectl("kustomize", os.path.join(ROOT, "manifests", "router-wake"))
+    out = kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", stdin=text)
+    decoder, objects = json.JSONDecoder(), []
+    while out.strip():
+        one, end = decoder.raw_decode(out.lstrip())
+        objects += one["items"] if one["kind"] == "List" else [one]
+        out = out.lstrip()[end:]
+    return objects
+
+
+@contextlib.contextmanager
+def waking_router(ns):
+    """The overlay in a namespace of its own; yields the router's address."""
+    cluster_wide = []
+    objects = [o for o in overlay() if o["kind"] not in ("NetworkPolicy", "PodDisruptionBudget")]
+    for o in objects:
+        if o["kind"].startswith("Cluster"):
+            o["metadata"]["name"] = f"{ns}-{o['metadata']['name']}"
+            cluster_wide.append((o["kind"], o["metadata"]["name"]))
+            for subject in o.get("subjects", []):
+                subject["namespace"] = ns
+            if "roleRef" in o:
+                o["roleRef"]["name"] = f"{ns}-{o['roleRef']['name']}"
+        else:
+            o["metadata"]["namespace"] = ns
+        if o["kind"] == "Deployment":
+            container = o["spec"]["template"]["spec"]["containers"][0]
+            container["image"] = os.environ["IMAGE_PREFIX"] + "sandbox-router:" + os.environ["IMAGE_TAG"]
+            container["args"].append("--activity-interval=2s")
+            o["spec"]["replicas"] = 1
+    try:
+        apply_all(*objects)
+        kubectl("-n", ns, "rollout", "status", "deployment/sandbox-router", "--timeout=60s")
+        yield get("pod", ns=ns, selector="app=sandbox-router")[0]["status"]["podIP"]
+    finally:
+        for kind, name in cluster_wide:
+            kubectl("delete", kind, name, "--ignore-not-found")
+
+
+def suspend(name, ns):
+    patch("sandbox", name, ns, {"spec": {"operatingMode": "Suspended"}})
+    wait_gone("pod", name, ns)
+
+
+def mode(name, ns):
+    return get("sandbox", name, ns)["spec"]["operatingMode"]
+
+
+def used(name, ns):
+    return get("sandbox", name, ns)["metadata"].get("annotations", {}).get(ANNOTATION)
+
+
+def scenario_a_request_wakes_a_suspended_sandbox_and_a_probe_does_not():
+    with namespace("e2e-wake") as ns, waking_router(ns) as address:
+        apply_all(runtime("box", ns))
+        wait_ready("sandbox", "box", ns)
+        wait_for("the router answers", lambda: ask(address, "box", ns)[0] == 200, 10)
+        before = wait_for("last use is written", lambda: used("box", ns), 15)
+        suspend("box", ns)
+        status, fields, body = ask(address, "box", ns, User_Agent="kube-probe/1.37")
+        check((status, "is suspended" in body.decode()) == (503, True), f"probe: {status} {body}")
+        check(int(fields["retry-after"]) > 0, str(fields))
+        check(mode("box", ns) == "Suspended", "a probe woke it")
+        began = time.monotonic()
+        command = json.dumps({"command": "echo awake"})
+        statuses, threads = [], []
+        for _ in range(8):
+            threads.append(threading.Thread(target=lambda: statuses.append(
+                ask(address, "box", ns, "POST", "/execute", command, Content_Type="application/json"))))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+        check({s[0] for s in statuses} == {200}, f"woken: {statuses}")
+        check({json.loads(s[2])["stdout"] for s in statuses} == {"awake\n"}, f"woken: {statuses}")
+        print(f"       awake and answered in {time.monotonic() - began:.1f} s")
+        check(mode("box", ns) == "Running", "not resumed")
+        wait_for("a later use is written", lambda: used("box", ns) > before, 15)
+        status, _, body = ask(address, "nobody", ns)
+        check((status, "is not known" in body.decode()) == (404, True), f"unknown: {status} {body}")
+
+
+def scenario_the_router_as_installed_wakes_nobody():
+    address = kubectl("get", "service", "sandbox-router-svc", "-n", SYSTEM, "-o", "jsonpath={.spec.clusterIP}")
+    with namespace("e2e-nowake") as ns:
+        apply_all(runtime("box", ns))
+        wait_ready("sandbox", "box", ns)
+        wait_for("the router answers", lambda: ask(address, "box", ns)[0] == 200, 10)
+        suspend("box", ns)
+        status, _, body = ask(address, "box", ns)
+        check((status, mode("box", ns)) == (404, "Suspended"), f"{status} {body}")
+        check(used("box", ns) is None, "an annotation was written")
+
+
+def scenario_a_rollout_of_the_router_loses_no_request():
+    address = kubectl("get", "service", "sandbox-router-svc", "-n", SYSTEM, "-o", "jsonpath={.spec.clusterIP}")
+    with namespace("e2e-drain") as ns:
+        apply_all(runtime("box", ns))
+        wait_ready("sandbox", "box", ns)
+        wait_for("the router answers", lambda: ask(address, "box", ns)[0] == 200, 10)
+        results, failures, stop = [], [], threading.Event()
+
+        def call(seconds):
+            """An upload and, while the router goes, a command that takes its time."""
+            body = json.dumps({"command": f"sleep {seconds}"})
+            try:
+                status = ask(address, "box", ns, "POST", "/execute", body, Content_Type="application/json")[0]
+                (results if status == 200 else failures).append(status)
+            except (OSError, http.client.HTTPException) as e:
+                failures.append(repr(e))
+
+        def stream():
+            while not stop.is_set():
+                call(0)
+                time.sleep(0.05)
+        threads = [threading.Thread(target=stream) for _ in range(2)]
+        threads += [threading.Thread(target=call, args=(8,)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        kubectl("-n", SYSTEM, "rollout", "restart", "deployment/sandbox-router")
+        kubectl("-n", SYSTEM, "rollout", "status", "deployment/sandbox-router", "--timeout=120s")
+        time.sleep(3)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        check(not failures, f"{len(failures)} of {len(failures) + len(results)} failed: {failures[:5]}")
+        check(len(results) > 50, f"only {len(results)} requests were made")
