@@ -85,7 +85,7 @@ def test_replies_that_could_be_read_in_two_ways_become_502():
         reply = talk(common.router, request('box', backend))
         reply = reply.replace(b'HTTP/1.1 103 A\r\n\r\n', b'')
         equal((bad[:40], reply.split(b'\r\n')[0]), (bad[:40], b'HTTP/1.1 502 Bad Gateway'))
-        contains(reply, b'{"detail":"Could not connect to the backend sandbox: box (malformed reply)"}\n')
+        contains(reply, b'{"detail":"Could not connect to the backend sandbox: box (')
         backend.close()
 
 
