@@ -386,7 +386,12 @@ static void receive(H2 *h2)
     if (bytes.len > 0) {
         ssize_t n = nghttp2_session_mem_recv(h2->session, (const uint8_t *)bytes.ptr, bytes.len);
 
-        h2->front->dead |= n < 0;
+        if (n < 0) { /* bad preface, or more answers wait than the library keeps */
+            nghttp2_session_terminate_session(h2->session, n == NGHTTP2_ERR_FLOODED
+                                                               ? NGHTTP2_ENHANCE_YOUR_CALM
+                                                               : NGHTTP2_INTERNAL_ERROR);
+            h2->broken = true;
+        }
         buf_consume(in, n < 0 ? bytes.len : (size_t)n);
     }
     buf_trim(&h2->worker->bufs, in);
@@ -430,7 +435,7 @@ static void end_if_over(H2 *h2)
 {
     Front *front = h2->front;
 
-    if (front->client.eof) {
+    if (front->client.eof || h2->broken) {
         front->dead = true;
     } else if (!nghttp2_session_want_read(h2->session) &&
                !nghttp2_session_want_write(h2->session) && buf_len(&front->client.out) == 0) {

@@ -24,7 +24,7 @@
 #define H2_OUT_HIGH (64 * 1024)        /* frames that wait for the client's socket */
 #define H2_CONTINUATIONS_MAX 8         /* frames that continue one head */
 #define H2_RESETS_KEPT 128   /* own resets remembered: their streams' frames are ignored */
-#define H2_ACKS_MAX 64       /* SETTINGS and PING answers that wait to be sent */
+#define H2_ACKS_MAX 1000     /* SETTINGS and PING answers that wait to be sent */
 #define H2_SETTINGS_MAX 32   /* entries of one SETTINGS frame */
 #define H2_RESETS_BURST 1000 /* second line behind the guard, in the library */
 #define H2_RESETS_PER_S 100
@@ -45,6 +45,7 @@ struct H2 {
     size_t n_resets;
     uint64_t next_ns; /* earliest deadline of a stream, maybe too early */
     bool draining;    /* GOAWAY was sent */
+    bool broken;      /* the library cannot go on */
     bool calmed;      /* ENHANCE_YOUR_CALM was sent */
 };
 
