@@ -42,9 +42,9 @@ def echo(sock, number):
             return
         length = re.search(rb'(?i)content-length: (\d+)', head)
         if re.search(rb'(?i)transfer-encoding: chunked', head):
-            rest = lib.read_until(sock, b'\r\n0\r\n', rest)
+            rest = lib.read_until(sock, b'\r\n0\r\n', b'\r\n' + rest)
             rest = lib.read_until(sock, b'\r\n\r\n', rest)
-            rest = lib.unchunk(rest)[0]
+            rest = lib.unchunk(rest[2:])[0]
         elif length:
             rest = lib.read_exactly(sock, int(length.group(1)), rest)
         body = head + rest
