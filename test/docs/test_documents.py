@@ -153,7 +153,7 @@ def test_layer_table_is_what_lint_enforces():
 
 def test_metrics_are_those_of_the_sources():
     """Rows of docs/metrics.md whose first column is a metric, and every name that a source gives one."""
-    name = r"(?:agent_sandbox|cofferdam|sandbox_router|workqueue|controller_runtime|rest_client|leader_election|process)"
+    name = r"(?:agent_sandbox|cofferdam|sandbox_router|workqueue|controller_runtime|rest_client|leader_election|process|certwatcher)"
     known = set(re.findall(r'"(agent_sandboxes|%s_[a-z0-9_]+)"' % name, "\n".join(sources().values())))
     documented = set(re.findall(r"^\| `(\w+)` \| (?:counter|gauge|histogram) \|", read("docs/metrics.md"), re.M))
     assert len(known) > 40, "the sources name no metrics"
