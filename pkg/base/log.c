@@ -193,8 +193,9 @@ static void line_put_time(Line *line, const Logger *log)
     case LOG_TIME_RFC3339NANO:
         timefmt_nanos(ns, text);
         break;
-    case LOG_TIME_ISO8601:
+    case LOG_TIME_ISO8601: /* zap's has milliseconds */
         timefmt_micros(ns, text);
+        memcpy(strchr(text, '.') + 4, "Z", 2);
         break;
     }
     line_printf(line, quote ? "\"%s\"" : "%s", text);

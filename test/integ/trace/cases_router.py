@@ -3,6 +3,8 @@
 import contextlib
 import re
 import signal
+import subprocess
+import tempfile
 import time
 
 import fakeapi
@@ -203,6 +205,30 @@ def test_a_rude_collector_costs_nothing_but_spans():
             assert router.metric('cofferdam_trace_queue_length') <= 16
             start = time.monotonic()
         assert time.monotonic() - start < 6, how  # the end waits for nobody
+
+
+def make_certificate(folder, name):
+    """A self-signed certificate for 127.0.0.1; its own CA."""
+    cert, key = '%s/%s.pem' % (folder, name), '%s/%s.key' % (folder, name)
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1',
+                    '-nodes', '-days', '2', '-subj', '/CN=' + name, '-addext', 'subjectAltName=IP:127.0.0.1',
+                    '-keyout', key, '-out', cert], check=True, capture_output=True)
+    return cert, key
+
+
+def test_tls_is_verified():
+    with tempfile.TemporaryDirectory() as folder:
+        ours, other = make_certificate(folder, 'ours'), make_certificate(folder, 'other')
+        collector = Collector(tls=ours)
+        with running(collector.env(OTEL_EXPORTER_OTLP_CERTIFICATE=ours[0])) as router:
+            seen_by_sandbox(router)
+            collector.wait(lambda spans: spans)
+        for env in ({}, {'OTEL_EXPORTER_OTLP_CERTIFICATE': other[0]},
+                    {'OTEL_EXPORTER_OTLP_CERTIFICATE': folder + '/nothing'}):
+            with running(collector.env(**env)) as router:
+                seen_by_sandbox(router)
+                lib.wait_for(lambda: 'spans do not reach the collector' in router.log_text(), 15)
+        lib.equal(len(collector.spans), 1)
 
 
 def test_what_waits_is_sent_at_the_end():

@@ -3,6 +3,7 @@
 import base64
 import http.server
 import json
+import ssl
 import threading
 import time
 
@@ -34,7 +35,8 @@ class Span:
 
 
 class Collector:
-    def __init__(self):
+    def __init__(self, tls=None):
+        """tls: (certificate, key) files."""
         self.lock = threading.Lock()
         self.requests = []  # (path, headers, when)
         self.spans = []
@@ -66,10 +68,16 @@ class Collector:
 
         self.server = Server(('127.0.0.1', 0), Handler)
         self.port = self.server.server_address[1]
+        self.scheme = 'https' if tls else 'http'
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def env(self, **more):
-        e = {'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://127.0.0.1:%d' % self.port, 'OTEL_BSP_SCHEDULE_DELAY': '100'}
+        e = {'OTEL_EXPORTER_OTLP_ENDPOINT': '%s://127.0.0.1:%d' % (self.scheme, self.port),
+             'OTEL_BSP_SCHEDULE_DELAY': '100'}
         e.update(more)
         return e
 

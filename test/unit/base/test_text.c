@@ -81,6 +81,59 @@ T_TEST(console_lines_and_other_clocks)
     T_EQ_STR(probe_close(&p), "1500.000\tdebug\thello\t{\"n\": 1, \"s\": \"x\"}\n");
 }
 
+T_TEST(every_time_of_a_log)
+{
+    static const struct {
+        LogTime time;
+        const char *text;
+    } rows[] = {
+        {LOG_TIME_EPOCH, "1.500000"},
+        {LOG_TIME_MILLIS, "1500.000"},
+        {LOG_TIME_NANO, "1500000000"},
+        {LOG_TIME_RFC3339, "\"1970-01-01T00:00:01Z\""},
+        {LOG_TIME_RFC3339NANO, "\"1970-01-01T00:00:01.500000000Z\""},
+        {LOG_TIME_ISO8601, "\"1970-01-01T00:00:01.500Z\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(strbuf) StrBuf want = STRBUF_INIT(200);
+        LogProbe p;
+
+        t_row(rows[i].text);
+        probe_open(&p, NULL);
+        logger_set_time(p.log, rows[i].time);
+        LOG_ERROR(p.log, "m");
+        strbuf_printf(&want, "{\"level\":\"error\",\"ts\":%s,\"msg\":\"m\"}\n", rows[i].text);
+        T_EQ_STR(probe_close(&p), strbuf_str(&want));
+    }
+}
+
+T_TEST(carriage_returns_and_tabs_cannot_forge_a_line_either)
+{
+    LogProbe p;
+
+    probe_open(&p, "r");
+    logger_set_encoder(p.log, LOG_ENCODER_CONSOLE);
+    LOG_INFO(p.log, "m", F_STR("s", STR("a\rb\tc\nd\x7f")), F_F64("nan", 0.0 / 0.0));
+    T_EQ_STR(probe_close(&p),
+             "1970-01-01T00:00:01Z\tinfo\tr\tm\t{\"s\": \"a\\rb\\tc\\nd\\u007f\", \"nan\": null}\n");
+}
+
+T_TEST(a_log_that_nobody_reads_is_not_waited_for)
+{
+    int ends[2];
+    Logger *log;
+
+    T_OK(pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    log = logger_new(ends[1], NULL, clock_system());
+    for (int i = 0; i < 2000; i++) { /* more than a pipe holds */
+        LOG_INFO(log, "m", F_I64("i", i));
+    }
+    close(ends[0]);
+    logger_free(log);
+    close(ends[1]);
+}
+
 T_TEST(a_line_that_is_too_long_loses_fields_and_says_so)
 {
     LogProbe p;
