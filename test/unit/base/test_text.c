@@ -115,8 +115,9 @@ T_TEST(carriage_returns_and_tabs_cannot_forge_a_line_either)
     probe_open(&p, "r");
     logger_set_encoder(p.log, LOG_ENCODER_CONSOLE);
     LOG_INFO(p.log, "m", F_STR("s", STR("a\rb\tc\nd\x7f")), F_F64("nan", 0.0 / 0.0));
-    T_EQ_STR(probe_close(&p),
-             "1970-01-01T00:00:01Z\tinfo\tr\tm\t{\"s\": \"a\\rb\\tc\\nd\\u007f\", \"nan\": null}\n");
+    T_EQ_STR(
+        probe_close(&p),
+        "1970-01-01T00:00:01Z\tinfo\tr\tm\t{\"s\": \"a\\rb\\tc\\nd\\u007f\", \"nan\": null}\n");
 }
 
 T_TEST(a_log_that_nobody_reads_is_not_waited_for)
