@@ -131,6 +131,9 @@ static void put_line(Access *access, const ObserveRequest *request)
     if (request->identity.len > 0) {
         put_text(out, STR(",\"client_identity\":"), request->identity);
     }
+    if (request->error[0]) {
+        put_text(out, STR(",\"error\":"), str_from(request->error));
+    }
     strbuf_append(out, STR("}\n"));
 }
 

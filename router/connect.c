@@ -145,6 +145,7 @@ static bool is_suspect(Exchange *x, const Address *host)
              x->routing.ns, x->routing.id);
     observe_upstream_error(worker->shared->observe, routing_ns(&x->routing), "dial");
     x->retry_after_s = (uint32_t)(wait_ns / NS_PER_S) + 1;
+    x->error = "--dead-host-backoff";
     exchange_reply(x, 503, detail);
     return true;
 }
@@ -235,6 +236,7 @@ static void give_up(Exchange *x, int error)
         return;
     }
     timefmt_duration((int64_t)x->worker->tuning.dial_ns, duration);
+    x->error = "--dial-timeout";
     observe_upstream_error(x->worker->shared->observe,
                            x->known ? routing_ns(&x->routing) : STR("-"), "dial");
     snprintf(detail, sizeof(detail),

@@ -95,6 +95,7 @@ void exchange_bad_gateway(Exchange *x, const char *reason, const char *why)
 {
     char detail[240];
 
+    x->error = why;
     observe_upstream_error(x->worker->shared->observe,
                            x->known ? routing_ns(&x->routing) : STR("-"), reason);
     snprintf(detail, sizeof(detail), "Could not connect to the backend sandbox: %s (%s)",
@@ -117,6 +118,7 @@ static void reply_timeout(Exchange *x)
 
     observe_upstream_error(x->worker->shared->observe,
                            x->known ? routing_ns(&x->routing) : STR("-"), "timeout");
+    x->error = x->limit_name;
     timefmt_duration((int64_t)x->limit_ns, duration);
     snprintf(detail, sizeof(detail), "Timed out waiting for the backend sandbox: %s (%s, %s)",
              x->routing.id, x->limit_name, duration);
@@ -201,6 +203,7 @@ Exchange *exchange_new(Client *client, size_t head_len)
     x->client = client;
     x->worker = worker;
     x->source = "";
+    x->error = "";
     x->start_ns = x->sent_ns = x->progress_ns = loop_now(worker->loop);
     x->method = head->method_id;
     x->method_len = (uint8_t)copy_log(head->method, x->method_log, sizeof(x->method_log));
@@ -268,6 +271,7 @@ void exchange_free(Exchange *x)
         .bytes_out = x->bytes_out + x->res.total,
         .user_agent = {x->agent_log, x->agent_len},
         .source = x->source,
+        .error = x->error,
         .identity = identity ? str_from(identity->name) : STR(""),
     };
 
@@ -355,6 +359,7 @@ static bool expire(Exchange *x)
                     exchange_now(x) >= x->progress_ns + x->worker->tuning.upgrade_idle_ns;
 
         observe_limited(x->worker->shared->observe, "upgrade", idle ? "idle" : "lifetime");
+        x->error = idle ? "--upgrade-idle-timeout" : "--upgrade-max-lifetime";
         return exchange_end_tunnel(x);
     }
     if (x->grpc && x->state == EXCHANGE_RELAY && x->replied) {
@@ -362,6 +367,7 @@ static bool expire(Exchange *x)
         return true;
     }
     if (x->state == EXCHANGE_FLUSH || x->replied) {
+        x->error = "--proxy-timeout";
         return false;
     }
     if (client_is_slow && !x->grpc) { /* a call's client may wait for its sandbox */

@@ -63,8 +63,9 @@ struct Exchange {
     int interim;
     int status;
     const char *source;
-    size_t head_len; /* of the raw head in client->in */
-    Buf head;        /* what the sandbox gets to see, kept until nothing can be sent again */
+    const char *error; /* why it failed, for the log; "" = it did not */
+    size_t head_len;   /* of the raw head in client->in */
+    Buf head;          /* what the sandbox gets to see, kept until nothing can be sent again */
     size_t head_sent;
     Buf unsent; /* body bytes on their way from a stale connection to a fresh one */
     Body req;

@@ -41,6 +41,7 @@ static void refuse(Exchange *x, LimitScope scope, const LimitRefusal *refusal)
                  x->routing.id, flag, refusal->value);
     }
     x->retry_after_s = refusal->retry_after_s;
+    x->error = flag;
     exchange_reply(x, status, detail);
 }
 

@@ -103,7 +103,7 @@ void observe_init(Observe *observe, Metrics *metrics, Logger *access, int access
 
 void observe_log(Observe *observe, const ObserveRequest *request)
 {
-    LogField fields[14] = {
+    LogField fields[15] = {
         F_STR("method", request->method),
         F_STR("path", request->path),
         F_I64("status", request->status),
@@ -121,6 +121,9 @@ void observe_log(Observe *observe, const ObserveRequest *request)
 
     if (request->identity.len > 0) {
         fields[n++] = F_STR("client_identity", request->identity);
+    }
+    if (request->error[0]) {
+        fields[n++] = F_CSTR("error", request->error);
     }
     if (logger_enabled(observe->access, LOG_LEVEL_INFO)) {
         log_write(observe->access, LOG_LEVEL_INFO, "request", fields, n);

@@ -50,6 +50,7 @@ typedef struct ObserveRequest {
     Str trace_id; /* hex, empty without tracing */
     Str span_id;
     Str identity;       /* of a client certificate; empty = none */
+    const char *error;  /* why it failed, "" = it did not */
     const char *source; /* "cache-name", "pod-ip", "dns", "" */
 } ObserveRequest;
 

@@ -43,6 +43,7 @@ typedef struct LimitOptions {
     int64_t lifetime_ns;
     int64_t upgrade_idle_ns;
     int64_t upgrade_lifetime_ns;
+    int64_t idle_max;
     int64_t dial_ns;
     int64_t dead_host_ns;
     int64_t wake_ns;

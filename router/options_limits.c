@@ -10,6 +10,7 @@
 #include "router/census.h"
 #include "router/identity.h"
 #include "router/limits.h"
+#include "router/upstream.h"
 
 #define HEAD_MIN 256
 #define SECONDS_MAX 1e9
@@ -24,6 +25,7 @@ static const struct {
 } variables[] = {
     {"WEBSOCKET_MAX_CONNECTIONS_PER_CLIENT", "max-upgrades-per-client",
      offsetof(LimitOptions, client_upgrades), false, 64},
+    {"MAX_KEEPALIVE_CONNECTIONS", "upstream-max-idle", offsetof(LimitOptions, idle_max), false, 20},
     {"WEBSOCKET_IDLE_TIMEOUT_SECONDS", "upgrade-idle-timeout",
      offsetof(LimitOptions, upgrade_idle_ns), true, 3600 * (int64_t)NS_PER_S},
     {"WEBSOCKET_MAX_LIFETIME_SECONDS", "upgrade-max-lifetime",
@@ -101,6 +103,9 @@ static int check_counts(const LimitOptions *limits, Err *reterr)
     }
     if (limits->sandbox_metrics < 0 || limits->sandbox_metrics > CENSUS_MAX) {
         return err_set(reterr, EINVAL, "--metrics-per-sandbox must be 0 to %d", CENSUS_MAX);
+    }
+    if (limits->idle_max < 0 || limits->idle_max > UPSTREAM_IDLE_MAX) {
+        return err_set(reterr, EINVAL, "--upstream-max-idle must be 0 to %d", UPSTREAM_IDLE_MAX);
     }
     return 0;
 }

@@ -46,6 +46,8 @@
              "(WEBSOCKET_IDLE_TIMEOUT_SECONDS)"),                                                  \
         FLAG("upgrade-max-lifetime", OPT_DURATION, limits.upgrade_lifetime_ns, "0s",               \
              "an upgrade is closed after; 0 = no limit (WEBSOCKET_MAX_LIFETIME_SECONDS)"),         \
+        FLAG("upstream-max-idle", OPT_INT, limits.idle_max, "512",                                 \
+             "idle connections to sandboxes that a worker keeps (MAX_KEEPALIVE_CONNECTIONS)"),     \
         FLAG("dial-timeout", OPT_DURATION, limits.dial_ns, "5s", "one attempt to connect"),        \
         FLAG("dead-host-backoff", OPT_DURATION, limits.dead_host_ns, "2s",                         \
              "how long a host that did not answer is left alone; 0 = not at all"),                 \

@@ -300,6 +300,7 @@ static bool relay_reply(Exchange *x, ExchangeOutcome *ret_outcome)
         }
         if (r < 0) {
             client_flush(x->client); /* what came is the client's, the cut says more was due */
+            x->error = "reply cut short";
             *ret_outcome = EXCHANGE_ABORT;
             return false;
         }

@@ -32,6 +32,7 @@ static const char *const may_change[] = {
     "client-max-lifetime",
     "upgrade-idle-timeout",
     "upgrade-max-lifetime",
+    "upstream-max-idle",
     "dial-timeout",
     "dead-host-backoff",
     "wake-timeout",

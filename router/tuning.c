@@ -41,6 +41,7 @@ void tuning_from_options(const RouterOptions *options, Tuning *ret)
         .dial_retries = options->max_retries,
         .retry_min_ns = (uint64_t)options->retry_initial_ns,
         .retry_max_ns = (uint64_t)options->retry_max_ns,
+        .idle_max = (size_t)limits->idle_max,
         .dial_ns = (uint64_t)limits->dial_ns,
         .dead_host_ns = (uint64_t)limits->dead_host_ns,
         .head_ns = (uint64_t)limits->head_ns,

@@ -22,6 +22,7 @@ typedef struct Tuning {
     int64_t dial_retries;  /* additional attempts */
     uint64_t retry_min_ns; /* doubles up to retry_max_ns */
     uint64_t retry_max_ns;
+    size_t idle_max;       /* idle connections of a worker to sandboxes */
     uint64_t dial_ns;      /* one attempt to connect */
     uint64_t dead_host_ns; /* how long a host that did not answer is left alone, 0 = never */
     uint64_t head_ns;      /* a request head must arrive within */

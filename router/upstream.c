@@ -119,7 +119,11 @@ void upstreams_put(Back *back)
     Upstreams *upstreams = back->owner;
     uint64_t hash = address_hash(upstreams->seed, &back->address);
 
-    if (upstreams->n_idle >= UPSTREAM_IDLE_MAX) {
+    if (upstreams->idle_max == 0) {
+        back_close(back);
+        return;
+    }
+    if (upstreams->n_idle >= upstreams->idle_max) {
         back_close(list_entry(list_first(&upstreams->ages), Back, by_age));
     }
     back->exchange = NULL;

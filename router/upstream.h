@@ -15,7 +15,7 @@
 #include "router/address.h"
 #include "router/buf.h"
 
-#define UPSTREAM_IDLE_MAX 512 /* idle connections of one worker; the oldest goes first */
+#define UPSTREAM_IDLE_MAX 65536 /* of --upstream-max-idle; the oldest goes first */
 #define UPSTREAM_IDLE_NS                                                                           \
     (4 * NS_PER_S) /* shorter than the 5 s after which common servers close                        \
                     */
@@ -51,6 +51,7 @@ struct Upstreams {
     HMap idle;
     List ages; /* oldest first */
     size_t n_idle;
+    size_t idle_max; /* 0 = no connection is kept */
     size_t n_all;
     uint64_t seed;
     LoopTimer sweep;

@@ -98,13 +98,19 @@ static void finish_if_drained(Worker *worker)
     }
 }
 
+static void take_tuning(Worker *worker)
+{
+    tuning_board_get(worker->shared->tuning, &worker->tuning);
+    worker->upstreams.idle_max = worker->tuning.idle_max;
+}
+
 static void on_wake(LoopWake *wake)
 {
     Worker *worker = container_of(wake, Worker, wake);
     int command = atomic_load(&worker->command);
 
     take_table(worker);
-    tuning_board_get(worker->shared->tuning, &worker->tuning);
+    take_tuning(worker);
     if (command >= WORKER_CLOSE_IDLE && !worker->draining) {
         close_idle(worker);
     }
@@ -249,7 +255,7 @@ int worker_start(const RouterShared *shared, const WorkerSockets *sockets, LoopW
         worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;
         worker->waking = shared->wake ? wake_inbox_new(shared->wake, worker->loop) : NULL;
         worker->table = route_board_get(shared->board);
-        tuning_board_get(shared->tuning, &worker->tuning);
+        take_tuning(worker);
         r = start_thread(worker);
     }
     if (r < 0) {

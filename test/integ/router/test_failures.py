@@ -366,3 +366,16 @@ def test_a_thousand_requests_to_a_hole_delay_nobody():
     wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 0)
     hole.close()
     equal(router.stop(signal.SIGTERM), 0)
+
+
+def test_the_log_says_why():
+    router = Router('--shutdown-delay=0s', '--upstream-max-retries=0', '--response-header-timeout=300ms',
+                    '--max-requests-per-sandbox=1', '--upstream-max-idle=0', api=common.router.api)
+    rows = [(Nowhere(), 'connection refused'), (Backend(lambda sock, number: read_head(sock)), 'closed before the reply'),
+            (Backend(lambda sock, number: read_all(sock)), '--response-header-timeout'), (Backend(replying(OK)), None)]
+    for backend, _ in rows:
+        ask(router, 'box', backend)
+    wait_for(lambda: len(router.access_lines()) == len(rows))
+    equal([line.get('error') for line in router.access_lines()], [text for _, text in rows])
+    equal(router.metric('sandbox_router_sandbox_connections', state='idle'), 0)  # none is kept
+    equal(router.stop(signal.SIGTERM), 0)

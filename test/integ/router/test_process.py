@@ -426,7 +426,7 @@ def test_a_changed_file_is_read_again():
     log = router.log_text()
     contains(log, '"changed":"--response-header-timeout, --zap-log-level"')  # the command line wins for the body
     contains(log, '"flags":"--workers"')
-    equal(len(router.access_lines()), 2)  # the log level changed, too
+    wait_for(lambda: len(router.access_lines()) == 2)  # the log level changed, too
     equal(stopped(router), 0)
 
 

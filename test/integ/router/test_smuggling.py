@@ -25,7 +25,6 @@ SHAPES = [
     (b'two hosts', b'GET / HTTP/1.1\r\n' + H + H + b'%s\r\n', 400),
     (b'line folding', b'GET / HTTP/1.1\r\n' + H + b'%sX: a\r\n\tb\r\n\r\n', 400),
     (b'old protocol', b'GET /\r\n%s\r\n', 400),
-    (b'new protocol', b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n%s', 505),
     (b'CONNECT', b'CONNECT a:1 HTTP/1.1\r\n' + H + b'%s\r\n', 501),
     (b'TLS', b'\x16\x03\x01\x02\x00\x01\x00%s', 400),
 ]
@@ -39,6 +38,15 @@ def test_requests_that_could_be_read_in_two_ways_are_refused():
         reply = talk(common.router, data + request('box', backend, start=b'GET /smuggled HTTP/1.1'))
         equal((name, int(reply.split(b' ')[1])), (name, status))
         equal((name, reply.count(b'HTTP/1.1 ')), (name, 1))  # the connection ended with the refusal
+    equal(seen, [])
+
+
+def test_a_preface_of_http2_with_http1_behind_it_is_refused():
+    seen = []
+    backend = Backend(replying(OK, seen))
+    for start in (b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', b'PRI * HTTP/2.0\r\n\r\n', b'PRI * HTTP/2.0\r\nHost: h\r\n\r\n'):
+        reply = talk(common.router, start + routing('box', backend.port) + request('box', backend))
+        assert b'HTTP/1.1 200' not in reply and b'HTTP/1.1 502' not in reply, (start, reply)
     equal(seen, [])
 
 
