@@ -2,13 +2,14 @@
 # One archive a layer, one program a top-level folder, one test binary a test/unit/*/test_*.c.
 # Objects depend on their headers through -MMD files.
 
-LAYERS := trace kube http json metrics base
+LAYERS := token trace kube http json metrics base
 # What a layer may link; a test of a layer links no more, so an upward call does not link.
 DEPS_base := base
 DEPS_json := json base
 DEPS_http := http base
 DEPS_metrics := metrics base
 DEPS_kube := kube json base
+DEPS_token := token json base
 DEPS_trace := trace http json metrics base
 PROGRAM_DIRS := controller router runtime
 PROGRAMS := $(PROGRAM_DIRS:%=$(BIN)/sandbox-%)

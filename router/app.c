@@ -38,7 +38,10 @@ static void fill_shared(App *app)
     app->shared = (RouterShared){
         .tuning = &app->tuning,
         .limits = limits_new((size_t)options->limits.table_size, seed),
-        .authz = {.token = options->auth_token},
+        .authz = {.mode = (AuthzMode)options->authz_mode,
+                  .token = options->auth_token,
+                  .require_token = options->review_require_token,
+                  .trust_headers = options->trust_pod_ip},
         .allow_loopback = options->allow_loopback,
         .trust_pod_ip = options->trust_pod_ip,
         .http2 = options->http2,
@@ -120,7 +123,9 @@ static int init_kube(App *app, Err *reterr)
     rng_os_fill(&feed.seed, sizeof(feed.seed));
     app->api = kube_api_new(app->loop, kube_curl_transport(app->curl), "sandbox-router");
     feed.api = app->api;
-    app->feed = feed_new(&feed);
+    if (app->options->cache_enabled) {
+        app->feed = feed_new(&feed);
+    }
     if (app->options->sandbox_lookup || app->options->wake_suspended) {
         WakeConfig wake = {.api = app->api,
                            .resume = app->options->wake_suspended,
@@ -176,6 +181,29 @@ static void init_tracing(App *app)
     } else if (note.msg[0]) {
         LOG_WARN(app->log, "tracing", F_CSTR("note", note.msg));
     }
+}
+
+static int init_authz(App *app, Err *reterr)
+{
+    const RouterOptions *options = app->options;
+    ReviewConfig review = {.api = app->api,
+                           .audiences = options->review_audiences,
+                           .ttl_ns = (uint64_t)options->review_ttl_ns,
+                           .cache_size = (size_t)options->review_cache_size,
+                           .metrics = app->registry,
+                           .log = app->log};
+    AuthzKeysConfig keys = {.secret_file = options->token_secret_file,
+                            .set_file = options->token_keys_file,
+                            .loop = app->loop,
+                            .metrics = app->registry,
+                            .log = app->log};
+
+    if (options->authz_mode == AUTHZ_TOKENREVIEW) {
+        app->shared.authz.review = review_new(&review);
+    }
+    return options->authz_mode == AUTHZ_SCOPED_TOKEN
+               ? authz_keys_new(&keys, &app->shared.authz.keys, reterr)
+               : 0;
 }
 
 /* Each connection takes two descriptors; the soft limit of many environments is 1024. */
@@ -247,9 +275,10 @@ int app_init(App *app, const RouterOptions *options, Err *reterr)
     }
     r = r < 0 ? r : open_listeners(app, options->http_bind_address, false, reterr);
     r = r < 0 ? r : open_listeners(app, options->https_bind_address, true, reterr);
-    if (r == 0 && options->cache_enabled) {
+    if (r == 0 && (options->cache_enabled || options->authz_mode == AUTHZ_TOKENREVIEW)) {
         r = init_kube(app, reterr);
     }
+    r = r < 0 ? r : init_authz(app, reterr);
     return r;
 }
 
@@ -257,6 +286,8 @@ static void free_kube(App *app)
 {
     app->feed = feed_free(app->feed);
     app->shared.wake = wake_free(app->shared.wake);
+    app->shared.authz.review = review_free(app->shared.authz.review);
+    app->shared.authz.keys = authz_keys_free(app->shared.authz.keys);
     app->activity = activity_free(app->activity);
     app->api = app->api ? kube_api_free(app->api) : NULL;
     app->curl = app->curl ? kube_curl_free(app->curl) : NULL;

@@ -38,6 +38,8 @@ static void reply_bytes(Exchange *x, int status, Str body)
 
     if (x->retry_after_s > 0) {
         snprintf(later, sizeof(later), "Retry-After: %u\r\n", x->retry_after_s);
+    } else if (status == 401) {
+        snprintf(later, sizeof(later), "WWW-Authenticate: Bearer\r\n");
     }
     int n = snprintf(
         head, sizeof(head),
@@ -169,19 +171,14 @@ static void admit(Exchange *x, const HttpHead *head)
     if (!fair_admit(x, head)) {
         return;
     }
-    detail = authz_check(&shared->authz, head);
-    observe_authz(shared->observe, !detail);
-    if (detail) {
-        exchange_reply(x, 401, detail);
-        return;
-    }
-    if (x->worker->tuning.body_max > 0 && head->content_length > x->worker->tuning.body_max) {
-        exchange_refuse_body(x);
-        return;
-    }
     x->may_wake = x->worker->waking && waking_is_meant(head);
     choose_limit(x);
     x->resolve_ns = x->start_ns + x->worker->tuning.resolve_ns;
+    x->too_large =
+        x->worker->tuning.body_max > 0 && head->content_length > x->worker->tuning.body_max;
+    if (authz_begin(x, head) && x->too_large) {
+        exchange_refuse_body(x);
+    }
 }
 
 /* Plain payload comes without framing: where it ends is said by Content-Length, or by the client.
@@ -204,6 +201,7 @@ Exchange *exchange_new(Client *client, size_t head_len)
     x->worker = worker;
     x->source = "";
     x->error = "";
+    x->state = EXCHANGE_RESOLVE;
     x->start_ns = x->sent_ns = x->progress_ns = loop_now(worker->loop);
     x->method = head->method_id;
     x->method_len = (uint8_t)copy_log(head->method, x->method_log, sizeof(x->method_log));
@@ -248,6 +246,7 @@ void exchange_leave_waiters(Exchange *x)
         x->worker->n_waiters--;
     }
     waking_leave(x);
+    authz_leave(x);
     if (x->query) {
         dns_cancel(TAKE(x->query));
     }
@@ -321,6 +320,8 @@ static uint64_t state_deadline(const Exchange *x)
     uint64_t answer = x->sent_ns + x->limit_ns;
 
     switch (x->state) {
+    case EXCHANGE_AUTHORIZE:
+        return answer;
     case EXCHANGE_RESOLVE:
         return x->query || x->resolve_ns > answer ? answer : x->resolve_ns;
     case EXCHANGE_DIAL: {
@@ -373,6 +374,8 @@ static bool expire(Exchange *x)
     if (client_is_slow && !x->grpc) { /* a call's client may wait for its sandbox */
         x->close = true;
         exchange_reply(x, 408, "The request body did not arrive in time.");
+    } else if (x->state == EXCHANGE_AUTHORIZE) {
+        authz_give_up(x);
     } else if (late) {
         reply_timeout(x);
     } else if (x->state == EXCHANGE_RESOLVE) {
@@ -387,7 +390,8 @@ static bool expire(Exchange *x)
 
 bool exchange_ends_with_client(const Exchange *x)
 {
-    return x->state == EXCHANGE_RESOLVE || x->state == EXCHANGE_DIAL || x->state == EXCHANGE_RELAY;
+    return x->state == EXCHANGE_AUTHORIZE || x->state == EXCHANGE_RESOLVE ||
+           x->state == EXCHANGE_DIAL || x->state == EXCHANGE_RELAY;
 }
 
 /* The reply is complete here; a short rest of the request is read so that the connection can live.
@@ -413,6 +417,8 @@ static ExchangeOutcome flush(Exchange *x)
 static ExchangeOutcome run_state(Exchange *x)
 {
     switch (x->state) {
+    case EXCHANGE_AUTHORIZE:
+        return EXCHANGE_PENDING;
     case EXCHANGE_RESOLVE:
         exchange_resolve(x);
         return EXCHANGE_PENDING;

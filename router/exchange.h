@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * One request on its way: resolve, dial, relay, maybe tunnel. A state machine that is run whenever
- * something happened to the client, to the sandbox, to the table or to the clock; it moves as far
- * as it can and returns.
+ * One request on its way: authorize, resolve, dial, relay, maybe tunnel. A state machine that is
+ * run whenever something happened to the client, to the sandbox, to the table or to the clock; it
+ * moves as far as it can and returns.
  *
  * Nothing of a request is sent twice, unless the method is idempotent, there is no body, and the
  * connection it was sent on was a reused one that gave not a single byte back.
@@ -30,6 +30,7 @@ typedef enum ExchangeOutcome {
 } ExchangeOutcome;
 
 typedef enum ExchangeState {
+    EXCHANGE_AUTHORIZE, /* who calls is being asked */
     EXCHANGE_RESOLVE,
     EXCHANGE_DIAL,
     EXCHANGE_RELAY,
@@ -74,10 +75,13 @@ struct Exchange {
     Address target;
     char host[DNS_NAME_MAX + 8];
     DnsQuery *query;
+    ReviewQuery *review_query;
+    char bound_uid[AUTHZ_UID_MAX + 1]; /* of the Sandbox a token opens; "" = not bound to one */
     WakeQuery *wake_query;
     uint8_t wake_state; /* WakeState, once asked and answered */
     bool wake_asked;
     bool may_wake;
+    bool too_large; /* its body, by Content-Length */
     int dns_error;
     bool dns_done;
     int attempts;

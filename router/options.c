@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/options_authz.h"
 #include "router/options_limits.h"
 #include "router/options_tls.h"
 #include "trace/config.h"
@@ -75,11 +76,7 @@ static const OptSpec specs[] = {
          "spans to the collector that OTEL_EXPORTER_OTLP_* name; on by itself when they name one"),
     INERT("enable-otel-metrics", OPT_BOOL, inert.flag, "metrics are scraped, not pushed"),
     CHOICE("authz-mode", authz_mode, "", authz_modes, "allow-all, tokenreview or scoped-token"),
-    INERT("authz-tokenreview-ttl", OPT_DURATION, inert.number, "of --authz-mode=tokenreview"),
-    INERT("authz-tokenreview-cache-size", OPT_INT, inert.number, "of --authz-mode=tokenreview"),
-    INERT("authz-tokenreview-require-token", OPT_BOOL, inert.flag, "of --authz-mode=tokenreview"),
-    INERT("authz-tokenreview-audiences", OPT_STRING, inert.text, "of --authz-mode=tokenreview"),
-    INERT("authz-scoped-token-secret-file", OPT_STRING, inert.text, "of --authz-mode=scoped-token"),
+    OPTIONS_AUTHZ_SPECS,
     FLAG("cache-enabled", OPT_BOOL, cache_enabled, "true", "follow the API server's Pods"),
     FLAG("cache-namespace", OPT_STRING, cache_namespace, "", "one namespace only; empty = all"),
     FLAG("kubeconfig", OPT_STRING, kubeconfig, "", "default: $KUBECONFIG, then in-cluster"),
@@ -244,22 +241,6 @@ static void apply_proxy_timeout(RouterOptions *options, const char *text)
 
 /* ---- validation ---- */
 
-static int check_authz(const RouterOptions *options, Err *reterr)
-{
-    switch (options->authz_mode) {
-    case AUTHZ_ALLOW_ALL:
-        return 0;
-    case AUTHZ_NONE_GIVEN:
-        return err_set(reterr, EINVAL,
-                       "who may call must be said: --authz-mode=allow-all (network policy alone "
-                       "decides), or ROUTER_AUTH_TOKEN=<token>, or "
-                       "ALLOW_UNAUTHENTICATED_ROUTER=true");
-    default:
-        return err_set(reterr, EINVAL, "--authz-mode=%s is not implemented yet: use allow-all",
-                       authz_modes[options->authz_mode]);
-    }
-}
-
 static int check_level(RouterOptions *options, Err *reterr)
 {
     uint64_t verbosity;
@@ -319,7 +300,7 @@ static int validate(RouterOptions *options, Err *reterr)
 
     r = r < 0 ? r : check_level(options, reterr);
     r = r < 0 ? r : options_limits_check(&options->limits, reterr);
-    r = r < 0 ? r : check_authz(options, reterr);
+    r = r < 0 ? r : options_authz_check(options, reterr);
     r = r < 0 ? r : options_tls_check(options, reterr);
     if (r < 0) {
         return r;

@@ -72,6 +72,12 @@ typedef struct RouterOptions {
     int64_t retry_initial_ns;
     int64_t retry_max_ns;
     int authz_mode; /* AuthzMode */
+    int64_t review_ttl_ns;
+    int64_t review_cache_size;
+    bool review_require_token;
+    const char *review_audiences;
+    const char *token_secret_file; /* "" = none, as below */
+    const char *token_keys_file;
     bool cache_enabled;
     const char *cache_namespace;
     const char *kubeconfig;

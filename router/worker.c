@@ -169,6 +169,7 @@ static void worker_free(Worker *worker)
     suspects_deinit(&worker->suspects);
     worker->dns = dns_inbox_free(worker->dns);
     worker->waking = wake_inbox_free(worker->waking);
+    worker->reviews = review_inbox_free(worker->reviews);
     loop_wake_deinit(&worker->wake);
     route_table_unref(worker->table);
     access_deinit(&worker->access);
@@ -254,6 +255,8 @@ int worker_start(const RouterShared *shared, const WorkerSockets *sockets, LoopW
     if (r == 0) {
         worker->dns = shared->dns ? dns_inbox_new(shared->dns, worker->loop) : NULL;
         worker->waking = shared->wake ? wake_inbox_new(shared->wake, worker->loop) : NULL;
+        worker->reviews =
+            shared->authz.review ? review_inbox_new(shared->authz.review, worker->loop) : NULL;
         worker->table = route_board_get(shared->board);
         take_tuning(worker);
         r = start_thread(worker);

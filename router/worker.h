@@ -49,10 +49,11 @@ typedef struct Worker {
     Buf scratch; /* heads are built here */
     Upstreams upstreams;
     Suspects suspects;
-    WakeInbox *waking; /* NULL as shared->wake */
-    DnsInbox *dns;     /* NULL without a resolver */
-    Rng rng;           /* of trace ids */
-    HttpHead head;     /* scratch: valid inside one call only */
+    WakeInbox *waking;    /* NULL as shared->wake */
+    ReviewInbox *reviews; /* NULL without token reviews */
+    DnsInbox *dns;        /* NULL without a resolver */
+    Rng rng;              /* of trace ids */
+    HttpHead head;        /* scratch: valid inside one call only */
 } Worker;
 
 enum {
