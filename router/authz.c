@@ -175,3 +175,8 @@ void authz_give_up(Exchange *x)
     authz_leave(x);
     finish_review(x, REVIEW_UNAVAILABLE);
 }
+
+bool authz_is_bound_to(const Exchange *x, const Route *route)
+{
+    return !x->bound_uid[0] || !route || str_eq(route->uid, str_from(x->bound_uid));
+}

@@ -27,11 +27,15 @@ typedef struct Authz {
 } Authz;
 
 typedef struct Exchange Exchange;
+typedef struct Route Route;
 
 /* Allows, refuses, or leaves the exchange in EXCHANGE_AUTHORIZE. True: allowed. */
 bool authz_begin(Exchange *x, const HttpHead *head);
 void authz_leave(Exchange *x);   /* nobody waits for the answer any more */
 void authz_give_up(Exchange *x); /* the time to wait for it is over */
+
+/* False: the token was made for another Sandbox of that name. */
+bool authz_is_bound_to(const Exchange *x, const Route *route);
 
 /* ---- pure parts ---- */
 

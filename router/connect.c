@@ -164,6 +164,10 @@ void exchange_resolve(Exchange *x)
             route_table_find(x->worker->table, routing_ns(&x->routing), routing_id(&x->routing));
     }
     x->known |= route != NULL;
+    if (!authz_is_bound_to(x, route)) {
+        exchange_reply(x, 403, "forbidden");
+        return;
+    }
     if (route && is_suspect(x, &route->address)) {
         route = NULL;
         if (!shared->trust_pod_ip) {

@@ -75,6 +75,7 @@ static void choose(Feed *feed, const KubeStore *store, Str ns, Str name)
     const KubeObj *pod;
     RouteTable *before = feed->table;
     Address address = {0};
+    Str uid = STR("");
 
     while ((pod = kube_store_next(&it))) {
         if (str_eq(pod->ns, ns) && feed_pod_is_routable(pod) &&
@@ -83,9 +84,12 @@ static void choose(Feed *feed, const KubeStore *store, Str ns, Str name)
         }
     }
     if (best) {
+        KubeOwner owner;
+
         address_parse(pod_ip(best), &address);
+        uid = kube_obj_controller(best, &owner) && owner.uid.ptr ? owner.uid : uid;
     }
-    feed->table = route_table_set(feed->table, ns, name, best ? &address : NULL);
+    feed->table = route_table_set(feed->table, ns, name, best ? &address : NULL, uid);
     if (feed->table != before) {
         loop_defer_post(feed->loop, &feed->publish);
     }

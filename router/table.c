@@ -50,18 +50,20 @@ typedef struct RouteBody {
     RouteUse use;
 } RouteBody;
 
-static Route *route_new(uint64_t hash, Str ns, Str name, const Address *address)
+static Route *route_new(uint64_t hash, Str ns, Str name, const Address *address, Str uid)
 {
-    RouteBody *body = xcalloc(1, sizeof(*body) + ns.len + name.len + 2);
+    RouteBody *body = xcalloc(1, sizeof(*body) + ns.len + name.len + uid.len + 3);
     Route *route = &body->route;
     char *text = (char *)(body + 1);
 
     memcpy(text, ns.ptr, ns.len);
     memcpy(text + ns.len + 1, name.ptr, name.len);
+    memcpy(text + ns.len + name.len + 2, uid.ptr, uid.len);
     atomic_init(&route->refs, 1);
     route->hash = hash;
     route->ns = (Str){text, ns.len};
     route->name = (Str){text + ns.len + 1, name.len};
+    route->uid = (Str){text + ns.len + name.len + 2, uid.len};
     route->address = *address;
     route->address.port = 0;
     route->use = &body->use;
@@ -197,7 +199,7 @@ const Route *route_table_find(const RouteTable *table, Str ns, Str name)
     return shard ? shard_find(shard, hash, ns, name) : NULL;
 }
 
-RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *address)
+RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *address, Str uid)
 {
     uint64_t hash = route_hash(table->seed, ns, name);
     size_t at = hash % ROUTE_SHARDS;
@@ -205,7 +207,8 @@ RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *
     const Route *before = old ? shard_find(old, hash, ns, name) : NULL;
     RouteTable *next;
 
-    if (before ? address && address_same_host(&before->address, address) : !address) {
+    if (before ? address && address_same_host(&before->address, address) && str_eq(before->uid, uid)
+               : !address) {
         return table;
     }
     next = xcalloc(1, sizeof(*next));
@@ -215,7 +218,7 @@ RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *
     for (size_t i = 0; i < ROUTE_SHARDS; i++) {
         if (i == at) {
             next->shards[i] =
-                shard_copy(old, before, address ? route_new(hash, ns, name, address) : NULL);
+                shard_copy(old, before, address ? route_new(hash, ns, name, address, uid) : NULL);
         } else if (table->shards[i]) {
             ref(&table->shards[i]->refs);
             next->shards[i] = table->shards[i];

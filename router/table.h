@@ -33,6 +33,7 @@ typedef struct Route {
     uint64_t hash;
     Str ns; /* NUL-terminated, stored behind the struct */
     Str name;
+    Str uid;         /* of the Sandbox; "" = not known */
     Address address; /* port 0 */
     RouteUse *use;   /* stored with the route */
 } Route;
@@ -50,7 +51,7 @@ const Route *route_table_find(const RouteTable *table, Str ns, Str name);
  * Writer: a new table with this route set, or removed when address is NULL. Takes the reference of
  * `table`. Returns the same table when nothing changes.
  */
-RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *address);
+RouteTable *route_table_set(RouteTable *table, Str ns, Str name, const Address *address, Str uid);
 
 /* For whoever holds on to a route beyond its table. */
 const Route *route_ref(const Route *route);

@@ -26,7 +26,7 @@ _sandbox_router()
         COMPREPLY=($(compgen -W 'rfc3339 rfc3339nano epoch millis nano iso8601' -- "$cur"))
         return
         ;;
-    --tls-cert-file | --tls-key-file | --tls-client-ca-file | --authz-scoped-token-secret-file | --kubeconfig | --config)
+    --tls-cert-file | --tls-key-file | --tls-client-ca-file | --authz-scoped-token-secret-file | --authz-scoped-token-verification-keys-file | --kubeconfig | --config)
         COMPREPLY=($(compgen -f -- "$cur"))
         return
         ;;
@@ -45,7 +45,6 @@ _sandbox_router()
         --enable-otel-metrics | \
         --authz-tokenreview-ttl | \
         --authz-tokenreview-cache-size | \
-        --authz-tokenreview-require-token | \
         --authz-tokenreview-audiences | \
         --cache-namespace | \
         --zap-log-level | \
@@ -81,6 +80,6 @@ _sandbox_router()
         return
         ;;
     esac
-    COMPREPLY=($(compgen -W '--http-bind-address --https-bind-address --metrics-bind-address --health-probe-bind-address --tls-cert-file --tls-key-file --tls-client-ca-file --mtls-mode --cluster-domain --proxy-timeout --response-header-timeout --shutdown-timeout --max-request-body-bytes --allow-loopback-pod-ip --upstream-max-retries --upstream-retry-initial-delay --upstream-retry-max-delay --enable-tracing --enable-otel-metrics --authz-mode --authz-tokenreview-ttl --authz-tokenreview-cache-size --authz-tokenreview-require-token --authz-tokenreview-audiences --authz-scoped-token-secret-file --cache-enabled --cache-namespace --kubeconfig --http2 --access-log --config --version --zap-log-level --zap-encoder --zap-devel --zap-stacktrace-level --zap-time-encoding --resolve-wait --trust-pod-ip-header --workers --shutdown-delay --max-connections-per-client --max-requests-per-client --max-upgrades-per-client --request-rate-per-client --request-burst-per-client --max-connections-per-sandbox --max-requests-per-sandbox --max-upgrades-per-sandbox --request-rate-per-sandbox --request-burst-per-sandbox --limit-table-size --metrics-per-sandbox --trusted-proxy-cidrs --max-request-header-bytes --client-header-timeout --client-idle-timeout --client-max-lifetime --upgrade-idle-timeout --upgrade-max-lifetime --upstream-max-idle --dial-timeout --dead-host-backoff --activity-annotation --activity-interval --sandbox-lookup --wake-suspended --wake-timeout --help' -- "$cur"))
+    COMPREPLY=($(compgen -W '--http-bind-address --https-bind-address --metrics-bind-address --health-probe-bind-address --tls-cert-file --tls-key-file --tls-client-ca-file --mtls-mode --cluster-domain --proxy-timeout --response-header-timeout --shutdown-timeout --max-request-body-bytes --allow-loopback-pod-ip --upstream-max-retries --upstream-retry-initial-delay --upstream-retry-max-delay --enable-tracing --enable-otel-metrics --authz-mode --authz-tokenreview-ttl --authz-tokenreview-cache-size --authz-tokenreview-require-token --authz-tokenreview-audiences --authz-scoped-token-secret-file --authz-scoped-token-verification-keys-file --cache-enabled --cache-namespace --kubeconfig --http2 --access-log --config --version --zap-log-level --zap-encoder --zap-devel --zap-stacktrace-level --zap-time-encoding --resolve-wait --trust-pod-ip-header --workers --shutdown-delay --max-connections-per-client --max-requests-per-client --max-upgrades-per-client --request-rate-per-client --request-burst-per-client --max-connections-per-sandbox --max-requests-per-sandbox --max-upgrades-per-sandbox --request-rate-per-sandbox --request-burst-per-sandbox --limit-table-size --metrics-per-sandbox --trusted-proxy-cidrs --max-request-header-bytes --client-header-timeout --client-idle-timeout --client-max-lifetime --upgrade-idle-timeout --upgrade-max-lifetime --upstream-max-idle --dial-timeout --dead-host-backoff --activity-annotation --activity-interval --sandbox-lookup --wake-suspended --wake-timeout --help' -- "$cur"))
 }
 complete -F _sandbox_router sandbox-router

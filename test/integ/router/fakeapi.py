@@ -6,6 +6,8 @@ import queue
 import threading
 from urllib.parse import parse_qs, urlsplit
 
+import reviews
+
 GROUP = 'agents.x-k8s.io/v1beta1'
 
 
@@ -51,6 +53,7 @@ class FakeApi:
         self.sandbox_requests = []  # (method, name, body)
         self.forbidden = False  # sandboxes may not be read
         self.on_patch = None  # called with a sandbox after it was patched
+        self.reviews = reviews.Reviews()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,6 +63,9 @@ class FakeApi:
                 outer.answer(self)
 
             def do_PATCH(self):
+                outer.answer(self)
+
+            def do_POST(self):
                 outer.answer(self)
 
             def log_message(self, *args):
@@ -119,6 +125,8 @@ class FakeApi:
         query = parse_qs(url.query)
         if self.refuse:
             h.send_error(503)
+            return
+        if self.reviews.answer(h):
             return
         if url.path.startswith('/apis/%s/namespaces/' % GROUP):
             self.sandbox(h, url.path.split('/'))

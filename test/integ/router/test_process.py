@@ -36,8 +36,10 @@ def with_box(*flags, **how):
 
 def test_wrong_configuration_is_exit_2_with_the_reason():
     rows = [((), '--authz-mode=allow-all'),
-            (('--authz-mode=tokenreview',), 'tokenreview'),
-            (('--authz-mode=scoped-token',), 'scoped-token'),
+            ((), 'tokenreview or scoped-token'),
+            (('--authz-mode=tokenreview', '--authz-tokenreview-ttl=0s'), '--authz-tokenreview-ttl'),
+            (('--authz-mode=tokenreview', '--authz-tokenreview-cache-size=0'), '--authz-tokenreview-cache-size'),
+            (('--authz-mode=scoped-token',), '--authz-scoped-token-secret-file'),
             (('--authz-mode=nonsense',), 'authz-mode'),
             (('--no-such-flag',), 'no-such-flag'),
             (('--authz-mode=allow-all', '--proxy-timeout=0s'), '--proxy-timeout'),

@@ -28,15 +28,15 @@ T_TEST(set_find_replace_remove)
     Address one = ip(1), two = ip(2);
 
     T_CHECK(!route_table_find(table, STR("ns"), STR("a")));
-    table = route_table_set(table, STR("ns"), STR("a"), &one);
+    table = route_table_set(table, STR("ns"), STR("a"), &one, STR(""));
     T_CHECK(has(table, "ns", "a", 1));
     T_CHECK(!route_table_find(table, STR("ns"), STR("b")));
     T_CHECK(!route_table_find(table, STR("a"), STR("ns")));
     T_CHECK(!route_table_find(table, STR("nsa"), STR("")));
-    table = route_table_set(table, STR("ns"), STR("a"), &two);
+    table = route_table_set(table, STR("ns"), STR("a"), &two, STR(""));
     T_CHECK(has(table, "ns", "a", 2));
     T_EQ_INT(route_table_len(table), 1);
-    table = route_table_set(table, STR("ns"), STR("a"), NULL);
+    table = route_table_set(table, STR("ns"), STR("a"), NULL, STR(""));
     T_CHECK(!route_table_find(table, STR("ns"), STR("a")));
     T_EQ_INT(route_table_len(table), 0);
     route_table_unref(table);
@@ -47,9 +47,9 @@ T_TEST(nothing_new_makes_no_new_table)
     RouteTable *table = route_table_new(7);
     Address one = ip(1);
 
-    T_CHECK(route_table_set(table, STR("ns"), STR("a"), NULL) == table);
-    table = route_table_set(table, STR("ns"), STR("a"), &one);
-    T_CHECK(route_table_set(table, STR("ns"), STR("a"), &one) == table);
+    T_CHECK(route_table_set(table, STR("ns"), STR("a"), NULL, STR("")) == table);
+    table = route_table_set(table, STR("ns"), STR("a"), &one, STR(""));
+    T_CHECK(route_table_set(table, STR("ns"), STR("a"), &one, STR("")) == table);
     route_table_unref(table);
 }
 
@@ -59,10 +59,10 @@ T_TEST(a_snapshot_does_not_change)
     RouteTable *old;
     Address one = ip(1), two = ip(2);
 
-    table = route_table_set(table, STR("ns"), STR("a"), &one);
+    table = route_table_set(table, STR("ns"), STR("a"), &one, STR(""));
     old = route_table_ref(table);
-    table = route_table_set(table, STR("ns"), STR("a"), &two);
-    table = route_table_set(table, STR("ns"), STR("b"), &two);
+    table = route_table_set(table, STR("ns"), STR("a"), &two, STR(""));
+    table = route_table_set(table, STR("ns"), STR("b"), &two, STR(""));
     T_CHECK(has(old, "ns", "a", 1));
     T_CHECK(!route_table_find(old, STR("ns"), STR("b")));
     route_table_unref(table);
@@ -87,7 +87,7 @@ T_TEST(like_a_plain_array)
         Address address = ip(value);
 
         snprintf(name, sizeof(name), "s%zu", at);
-        table = route_table_set(table, STR("ns"), str_from(name), value ? &address : NULL);
+        table = route_table_set(table, STR("ns"), str_from(name), value ? &address : NULL, STR(""));
         len = len - (truth[at] != 0) + (value != 0);
         truth[at] = value;
     }
@@ -140,8 +140,8 @@ T_TEST(readers_in_other_threads_see_whole_tables)
     for (uint32_t n = 1; n <= 200; n++) {
         Address address = ip(n);
 
-        table = route_table_set(table, STR("ns"), STR("x"), &address);
-        table = route_table_set(table, STR("ns"), STR("y"), &address);
+        table = route_table_set(table, STR("ns"), STR("x"), &address, STR(""));
+        table = route_table_set(table, STR("ns"), STR("y"), &address, STR(""));
         route_board_publish(&board, table);
     }
     for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
@@ -164,7 +164,7 @@ T_TEST(a_walk_sees_every_route_once)
 
     for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof(name), "n%d", i);
-        table = route_table_set(table, STR("ns"), str_from(name), &address);
+        table = route_table_set(table, STR("ns"), str_from(name), &address, STR(""));
     }
     while ((route = route_table_next(table, &cursor))) {
         uint64_t i;
