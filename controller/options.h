@@ -99,5 +99,11 @@ int options_load_label_domains(ControllerOptions *options, const char *path, Err
 
 void options_deinit(ControllerOptions *options);
 
+/* Neither Events nor observability annotations on claims: as few writes as the contract allows. */
+static inline bool options_are_lean(const ControllerOptions *options)
+{
+    return options->disable_claim_events && options->disable_claim_observability;
+}
+
 /* The table itself, for usage text and for naming inert flags. */
 const OptSpec *options_specs(size_t *ret_n);

@@ -184,7 +184,12 @@ static void shrink_plan(PoolPass *pass, ScaleDecision decision)
 
 static void status_plan(PoolPass *pass, size_t replicas)
 {
-    const PoolNumbers numbers = {replicas, pass->census.n_ready, pass->census.n_lost};
+    const PoolNumbers numbers = {
+        .replicas = replicas,
+        .ready = pass->census.n_ready,
+        .lost = pass->census.n_lost,
+        .lean = options_are_lean(pass->view->options),
+    };
     uint64_t wait_ns = 0;
     json_t *patch = pool_status_patch(pass->pool, &numbers, &wait_ns);
     PlanAction *action;

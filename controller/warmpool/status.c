@@ -26,9 +26,15 @@ static void number_want(json_t *patch, JNode now, const char *key, int64_t value
 static uint64_t wait_for(const PoolNumbers *numbers, size_t was_ready, size_t desired)
 {
     if (numbers->ready < was_ready) {
-        return numbers->lost > 0 ? 0 : POOL_STATUS_CLAIMED_WAIT_NS;
+        uint64_t claimed_ns =
+            numbers->lean ? POOL_STATUS_LEAN_WAIT_NS : POOL_STATUS_CLAIMED_WAIT_NS;
+
+        return numbers->lost > 0 ? 0 : claimed_ns;
     }
-    return numbers->ready > was_ready && numbers->ready == desired ? 0 : POOL_STATUS_WAIT_NS;
+    if (numbers->ready > was_ready && numbers->ready == desired) {
+        return 0;
+    }
+    return numbers->lean ? POOL_STATUS_LEAN_WAIT_NS : POOL_STATUS_WAIT_NS;
 }
 
 json_t *pool_status_patch(const KubeObj *pool, const PoolNumbers *numbers, uint64_t *ret_wait_ns)
