@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/memtrim.h"
 #include "base/rng.h"
 #include "base/signal.h"
 #include "base/version.h"
@@ -40,6 +41,7 @@ typedef struct Program {
     OptsResult given;
     Logger *log;
     Loop *loop;
+    MemTrim memtrim;
     KubeConfig *config;
     KubeCurl *curl;
     Metrics *metrics;
@@ -232,6 +234,7 @@ static int setup(Program *program, Err *reterr)
     if (r < 0) {
         return err_set_errno(reterr, -r, "event loop");
     }
+    memtrim_start(&program->memtrim, program->loop);
     r = signals_init(&program->signals, program->loop, signos, on_signal);
     if (r < 0) {
         return err_set_errno(reterr, -r, "signals");
@@ -275,6 +278,7 @@ static void teardown(Program *program)
     if (program->has_signals) {
         signals_deinit(&program->signals);
     }
+    memtrim_stop(&program->memtrim);
     loop_free(program->loop);
     logger_free(program->log);
     options_deinit(&program->options);

@@ -182,7 +182,7 @@ def drive(server, watch, first, number, rate):
         time.sleep(max(0.0, doomed[0][0] - time.monotonic()))
         reap(time.monotonic())
     wait_pool(server)
-    time.sleep(4)  # what is still owed
+    time.sleep(12)  # what is still owed: status that is put off, memory that goes back
     return sorted((watch.ready[n] - t) * 1000 for n, t in created.items())
 
 
@@ -206,7 +206,7 @@ def row(what, figure, unit, target):
 def measure(server, watch, controller, args):
     lean = " (lean)" if args.lean else ""
     wait_pool(server)
-    time.sleep(4)
+    time.sleep(12)
     small = controller.memory()
     drive(server, watch, 0, 20, args.rate)  # connections, caches, tables
     if args.callgrind:
