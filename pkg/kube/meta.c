@@ -144,10 +144,37 @@ json_t *kube_condition_find(json_t *conditions, const char *type)
     return NULL;
 }
 
+/* True when the member was another or absent. */
+static bool member_set(json_t *object, const char *key, Str value)
+{
+    Str now = jx_get_str(object, key);
+
+    if (now.ptr && str_eq(now, value)) {
+        return false;
+    }
+    jx_set_str(object, key, value);
+    return true;
+}
+
+static bool generation_set(json_t *condition, int64_t generation)
+{
+    const json_t *now = json_object_get(condition, "observedGeneration");
+
+    if (generation == 0 ? !now : json_is_integer(now) && json_integer_value(now) == generation) {
+        return false;
+    }
+    if (generation != 0) {
+        jx_set_i64(condition, "observedGeneration", generation);
+    } else {
+        jx_set(condition, "observedGeneration", NULL);
+    }
+    return true;
+}
+
 bool kube_condition_set(json_t *conditions, const KubeCondition *condition, int64_t now_wall_ns)
 {
     json_t *live = kube_condition_find(conditions, condition->type);
-    AUTO(json) json_t *before = live ? jx_dup(live) : NULL;
+    bool changed = !live;
     char now[TIMEFMT_SIZE];
 
     if (!live) {
@@ -155,19 +182,15 @@ bool kube_condition_set(json_t *conditions, const KubeCondition *condition, int6
         jx_set_str(live, "type", str_from(condition->type));
         jx_append(conditions, live);
     }
-    if (!before || !str_eq(jx_get_str(before, "status"), str_from(condition->status))) {
+    if (member_set(live, "status", str_from(condition->status))) {
         timefmt_seconds(now_wall_ns, now);
-        jx_set_str(live, "status", str_from(condition->status));
         jx_set_str(live, "lastTransitionTime", str_from(now));
+        changed = true;
     }
-    jx_set_str(live, "reason", str_from(condition->reason));
-    jx_set_str(live, "message", condition->message.ptr ? condition->message : STR(""));
-    if (condition->observed_generation != 0) {
-        jx_set_i64(live, "observedGeneration", condition->observed_generation);
-    } else {
-        jx_set(live, "observedGeneration", NULL);
-    }
-    return !before || !json_equal(before, live);
+    changed |= member_set(live, "reason", str_from(condition->reason));
+    changed |= member_set(live, "message", condition->message.ptr ? condition->message : STR(""));
+    changed |= generation_set(live, condition->observed_generation);
+    return changed;
 }
 
 bool kube_condition_remove(json_t *conditions, const char *type)
