@@ -276,6 +276,7 @@ static void start(H2Stream *stream)
         client->exchange = exchange_new(client, (size_t)n);
         return;
     }
+    buf_release(&client->worker->bufs, &client->in);
     http_head_init(head);
     head->method = STR("-");
     head->path = STR("-");

@@ -45,11 +45,13 @@ static bool flush_h2(Exchange *x)
         }
         x->head_sent = text.len;
     }
-    if (!h2_back_flush(x->back, x->req.done)) {
-        return false;
+    size_t unsent = buf_len(&x->back->out);
+    bool moved = h2_back_flush(x->back, x->req.done);
+
+    if (buf_len(&x->back->out) < unsent) { /* answers to pings are no progress */
+        x->sent_ns = x->progress_ns = exchange_now(x);
     }
-    x->sent_ns = x->progress_ns = exchange_now(x);
-    return true;
+    return moved;
 }
 
 bool exchange_flush_back(Exchange *x)

@@ -200,3 +200,58 @@ T_TEST(buffers_grow_for_heads_up_to_their_maximum)
     T_EQ_INT(pool.in_use, 0);
     buf_pool_deinit(&pool);
 }
+
+static int keep_trailers(void *ctx, const HttpHead *trailers)
+{
+    StrBuf *kept = ctx;
+
+    for (size_t i = 0; i < trailers->n_headers; i++) {
+        strbuf_append(kept, trailers->headers[i].name);
+        strbuf_append(kept, STR("="));
+        strbuf_append(kept, trailers->headers[i].value);
+    }
+    return 0;
+}
+
+T_TEST(trailers_of_a_chunked_body_that_leaves_plain_are_handed_over)
+{
+    Body body;
+    Buf from = {0}, to = {0};
+    StrBuf kept = STRBUF_INIT(100);
+
+    body_init(&body, HTTP_BODY_CHUNKED, 0, false, 0);
+    body.on_trailers = keep_trailers;
+    body.ctx = &kept;
+    T_OK(buf_append(&pool, &from, STR("3\r\nabc\r\n0\r\nA: 1\r\n\r\n")));
+    T_EQ_INT(body_move(&body, &pool, &from, &to), BODY_DONE);
+    T_EQ_STR(buf_str(&to), "abc");
+    T_EQ_STR(strbuf_str(&kept), "A=1");
+    buf_release(&pool, &from);
+    buf_release(&pool, &to);
+    strbuf_deinit(&kept);
+}
+
+T_TEST(trailers_that_came_apart_end_a_body)
+{
+    static const struct {
+        const char *trailers;
+        int want;
+        const char *out;
+    } rows[] = {
+        {"", BODY_DONE, "0\r\n\r\n"},
+        {"a: 1\r\n\r\n", BODY_DONE, "0\r\na: 1\r\n\r\n"},
+        {"content-length: 1\r\n\r\n", -EBADMSG, ""},
+        {"a: 1\r\n\r\nrest", -EBADMSG, ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        Body body;
+        Buf to = {0};
+
+        t_row(rows[i].trailers);
+        body_init(&body, HTTP_BODY_EOF, 0, true, 0);
+        T_EQ_INT(body_end(&body, &pool, str_from(rows[i].trailers), &to), rows[i].want);
+        T_EQ_STR(buf_str(&to), rows[i].out);
+        buf_release(&pool, &to);
+    }
+}
