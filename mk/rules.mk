@@ -12,7 +12,7 @@ DEPS_kube := kube json base
 DEPS_token := token json base
 DEPS_trace := trace http json metrics base
 PROGRAM_DIRS := controller router runtime
-PROGRAMS := $(PROGRAM_DIRS:%=$(BIN)/sandbox-%)
+PROGRAMS := $(PROGRAM_DIRS:%=$(BIN)/sandbox-%) $(BIN)/sandboxctl
 
 # One short line a step; V=1 shows the commands, -s nothing.
 Q := $(if $(V),,@)
@@ -34,6 +34,8 @@ $(B)/lib/lib$(1).a: $(call obj_of,$(filter-out $(1)/main.c,$(call src_of,$(1))))
 $(BIN)/sandbox-$(1): $(call obj_of,$(1)/main.c) $(B)/lib/lib$(1).a $(LAYER_LIBS)
 endef
 $(foreach p,$(PROGRAM_DIRS),$(eval $(call PROGRAM_RULE,$(p))))
+
+$(BIN)/sandboxctl: $(call obj_of,$(call src_of,cli)) $(LAYER_LIBS)
 
 link_group = $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 

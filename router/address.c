@@ -61,25 +61,62 @@ uint64_t address_hash(uint64_t seed, const Address *a)
     return hash_bytes(seed, key, sizeof(key));
 }
 
+/* Networks that a client may not name: "this" network, link-local (and with it most metadata
+ * services), multicast, reserved and broadcast, and metadata services elsewhere. */
+static const struct {
+    uint8_t net[4];
+    uint8_t bits;
+} forbidden_nets[] = {
+    {{0, 0, 0, 0}, 8},   {{169, 254, 0, 0}, 16},     {{224, 0, 0, 0}, 4},
+    {{240, 0, 0, 0}, 4}, {{100, 100, 100, 200}, 32}, {{192, 0, 0, 192}, 32},
+};
+
+static uint32_t word(const uint8_t *b)
+{
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
 static bool forbidden_v4(const uint8_t *b, bool allow_loopback)
 {
-    bool unspecified = (b[0] | b[1] | b[2] | b[3]) == 0;
-    bool link_local = b[0] == 169 && b[1] == 254;
-    bool multicast = b[0] >= 224 && b[0] <= 239;
+    for (size_t i = 0; i < ARRAY_LEN(forbidden_nets); i++) {
+        if ((word(b) ^ word(forbidden_nets[i].net)) >> (32 - forbidden_nets[i].bits) == 0) {
+            return true;
+        }
+    }
+    return b[0] == 127 && !allow_loopback;
+}
 
-    return unspecified || link_local || multicast || (b[0] == 127 && !allow_loopback);
+/* The IPv4 address that a gateway or a stack would make of an IPv6 one: NAT64 (RFC 6052, and the
+ * local use of RFC 8215), 6to4 (RFC 3056), IPv4-compatible (RFC 4291). NULL when there is none. */
+static const uint8_t *embedded_v4(const uint8_t *b)
+{
+    static const uint8_t nat64[12] = {0, 0x64, 0xff, 0x9b};
+    static const uint8_t compatible[12] = {0};
+    bool local = memcmp(b, nat64, 4) == 0 && b[4] == 0 && b[5] == 1;
+
+    if (b[0] == 0x20 && b[1] == 0x02) {
+        return b + 2;
+    }
+    return local || memcmp(b, nat64, 12) == 0 || memcmp(b, compatible, 12) == 0 ? b + 12 : NULL;
 }
 
 bool address_is_forbidden(const Address *a, bool allow_loopback)
 {
+    static const uint8_t metadata[16] = {0xfd, 0, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54};
+    const uint8_t *embedded;
     struct in6_addr in6;
 
     if (!a->v6) {
         return forbidden_v4(a->bytes, allow_loopback);
     }
     memcpy(&in6, a->bytes, sizeof(in6));
+    if (IN6_IS_ADDR_LOOPBACK(&in6)) {
+        return !allow_loopback;
+    }
+    embedded = embedded_v4(a->bytes);
     return IN6_IS_ADDR_UNSPECIFIED(&in6) || IN6_IS_ADDR_LINKLOCAL(&in6) ||
-           IN6_IS_ADDR_MULTICAST(&in6) || (IN6_IS_ADDR_LOOPBACK(&in6) && !allow_loopback);
+           IN6_IS_ADDR_MULTICAST(&in6) || memcmp(a->bytes, metadata, 16) == 0 ||
+           (embedded && forbidden_v4(embedded, false));
 }
 
 size_t address_format(const Address *a, char ret[ADDRESS_TEXT_MAX])

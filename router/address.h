@@ -23,7 +23,8 @@ int address_parse(Str text, Address *ret);
 bool address_equal(const Address *a, const Address *b); /* port included */
 bool address_same_host(const Address *a, const Address *b);
 uint64_t address_hash(uint64_t seed, const Address *a);
-/* Unspecified, link-local, multicast; loopback unless allowed: no target for a client to name. */
+/* Unspecified, link-local, multicast, reserved, metadata services, also inside IPv6; loopback
+ * unless allowed: no target for a client to name. */
 bool address_is_forbidden(const Address *a, bool allow_loopback);
 /* "1.2.3.4:80" or "[fd00::12]:80"; returns the length. */
 size_t address_format(const Address *a, char ret[ADDRESS_TEXT_MAX]);

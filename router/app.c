@@ -198,6 +198,7 @@ static int init_authz(App *app, Err *reterr)
                             .metrics = app->registry,
                             .log = app->log};
 
+    routing_ports_parse(str_from(options->allowed_ports), &app->shared.ports, NULL); /* checked */
     if (options->authz_mode == AUTHZ_TOKENREVIEW) {
         app->shared.authz.review = review_new(&review);
     }

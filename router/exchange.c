@@ -165,6 +165,10 @@ static void admit(Exchange *x, const HttpHead *head)
         return;
     }
     x->routed = true;
+    if (!routing_port_allowed(&shared->ports, x->routing.port)) {
+        exchange_reply(x, 403, "X-Sandbox-Port is not one of --allowed-ports.");
+        return;
+    }
     if (x->grpc && !call_admit(x, head)) {
         return;
     }

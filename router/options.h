@@ -71,7 +71,8 @@ typedef struct RouterOptions {
     int64_t max_retries;
     int64_t retry_initial_ns;
     int64_t retry_max_ns;
-    int authz_mode; /* AuthzMode */
+    int authz_mode;            /* AuthzMode */
+    const char *allowed_ports; /* "" = all */
     int64_t review_ttl_ns;
     int64_t review_cache_size;
     bool review_require_token;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "router/review.h"
+#include "router/routing.h"
 
 static int check_review(const RouterOptions *options, Err *reterr)
 {
@@ -20,8 +21,10 @@ static int check_review(const RouterOptions *options, Err *reterr)
 
 int options_authz_check(const RouterOptions *options, Err *reterr)
 {
+    RoutingPorts ports;
     int r = check_review(options, reterr);
 
+    r = r < 0 ? r : routing_ports_parse(str_from(options->allowed_ports), &ports, reterr);
     if (r < 0) {
         return r;
     }

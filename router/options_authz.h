@@ -5,9 +5,12 @@
 
 /* Each is FLAG() of options.c's table. */
 #define OPTIONS_AUTHZ_SPECS                                                                        \
-    FLAG("authz-tokenreview-ttl", OPT_DURATION, review_ttl_ns, "30s",                              \
-         "how long the API server's word about a token is believed: the longest a revoked one "    \
-         "works"),                                                                                 \
+    FLAG("allowed-ports", OPT_STRING, allowed_ports, "",                                           \
+         "ports and ranges that X-Sandbox-Port may name, by comma; empty = all"),                  \
+        FLAG(                                                                                      \
+            "authz-tokenreview-ttl", OPT_DURATION, review_ttl_ns, "30s",                           \
+            "how long the API server's word about a token is believed: the longest a revoked one " \
+            "works"),                                                                              \
         FLAG("authz-tokenreview-cache-size", OPT_INT, review_cache_size, "2048",                   \
              "tokens remembered, and as many uses of a sandbox by one"),                           \
         FLAG("authz-tokenreview-require-token", OPT_BOOL, review_require_token, "true",            \

@@ -164,3 +164,38 @@ int routing_parse(const HttpHead *head, bool allow_loopback, Routing *ret, const
     *ret = routing;
     return 0;
 }
+
+int routing_ports_parse(Str text, RoutingPorts *ret, Err *reterr)
+{
+    RoutingPorts ports = {.n = 0};
+
+    while (text.len > 0) {
+        Str last, one = str_trim(str_cut(text, ',', &text));
+        Str first = str_cut(one, '-', &last);
+        uint16_t from, to;
+
+        if (parse_port(first, &from) < 0 || parse_port(last.ptr ? last : first, &to) < 0 ||
+            from > to) {
+            return err_set(reterr, EINVAL, "--allowed-ports: \"" STR_FMT "\" is no port or range",
+                           STR_ARG(str_take(one, 64)));
+        }
+        if (ports.n == ROUTING_PORTS_MAX) {
+            return err_set(reterr, EINVAL, "--allowed-ports: more than %d ranges",
+                           ROUTING_PORTS_MAX);
+        }
+        ports.ranges[ports.n].from = from;
+        ports.ranges[ports.n++].to = to;
+    }
+    *ret = ports;
+    return 0;
+}
+
+bool routing_port_allowed(const RoutingPorts *ports, uint16_t port)
+{
+    for (size_t i = 0; i < ports->n; i++) {
+        if (port >= ports->ranges[i].from && port <= ports->ranges[i].to) {
+            return true;
+        }
+    }
+    return ports->n == 0;
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "http/parse.h"
 #include "router/address.h"
 
@@ -26,6 +27,18 @@ typedef struct Routing {
 
 /* 0, or -EINVAL with the `detail` of a 400. */
 int routing_parse(const HttpHead *head, bool allow_loopback, Routing *ret, const char **ret_detail);
+/* Ports a client may name: "8888,9000-9010"; "" = all. */
+#define ROUTING_PORTS_MAX 64
+typedef struct RoutingPorts {
+    struct {
+        uint16_t from;
+        uint16_t to;
+    } ranges[ROUTING_PORTS_MAX];
+    size_t n; /* 0 = all */
+} RoutingPorts;
+
+int routing_ports_parse(Str text, RoutingPorts *ret, Err *reterr); /* -EINVAL */
+bool routing_port_allowed(const RoutingPorts *ports, uint16_t port);
 bool routing_is_label(Str s); /* DNS-1123 label */
 
 static inline Str routing_id(const Routing *routing)

@@ -23,6 +23,7 @@ typedef struct RouterShared {
     Limits *limits;
     HttpTls *tls; /* of --https-bind-address; NULL = none */
     Authz authz;
+    RoutingPorts ports;
     bool allow_loopback;
     bool trust_pod_ip; /* X-Sandbox-Pod-IP and DNS are targets */
     bool use_table;

@@ -6,11 +6,13 @@ import hmac
 import json
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
 
 import fakeapi
+import lib
 from lib import OK, Backend, Router, ask, connect, contains, equal, replying, request, wait_for
 
 UNAUTHENTICATED = b'{"detail":"unauthenticated"}\n'
@@ -275,4 +277,54 @@ def test_headers_that_choose_the_target_are_forbidden_to_scoped_tokens():
     equal(world.status(mint()), 200)
     equal(world.status(mint(), more=b'X-Sandbox-Pod-IP: 127.0.0.1\r\n'), 403)
     equal(world.status(mint(), more=b'X-Sandbox-UID: u\r\n'), 403)
+    world.end()
+
+
+def sandboxctl(*args, stdin=''):
+    done = subprocess.run([os.path.join(os.path.dirname(lib.BIN), 'sandboxctl'), 'token', *args],
+                          input=stdin, capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_v2_tokens_bind_the_whole_request():
+    folder = tempfile.mkdtemp()
+    key, keys = folder + '/key.pem', folder + '/keys.json'
+    code, out, _ = sandboxctl('keygen', '--kid=k1', '--private-key-file=' + key)
+    equal((code, os.stat(key).st_mode & 0o777), (0, 0o600))
+    write(keys, out)
+    world = World('--authz-scoped-token-verification-keys-file=' + keys, mode='scoped-token')
+
+    def token(**more):
+        flags = {'name': 'box', 'kid': 'k1', 'uid': 'owner-box', 'port': world.backend.port, 'method': 'GET',
+                 'path': '/a%2fb', 'private-key-file': key}
+        flags.update({name.replace('_', '-'): value for name, value in more.items()})
+        code, out, err = sandboxctl('mint', *('--%s=%s' % item for item in flags.items()))
+        equal((code, err), (0, ''))
+        return out.strip()
+
+    def status(token, start=b'GET /a%2Fb?q HTTP/1.1', **how):
+        return world.status(token, start=start, **how)
+
+    good = token()
+    equal([status(good), status(good, start=b'GET /a/b HTTP/1.1'), status(good, start=b'PUT /a%2Fb HTTP/1.1'),
+           status(good, name='other')], [200, 403, 403, 403])
+    equal([status(token(uid='owner-older')), status(token(port=1)), status(token(kid='k2'))], [403, 403, 401])
+    equal(status(good, more=b'X-Sandbox-UID: owner-box\r\n'), 200)
+    equal(status(good, more=b'X-Sandbox-UID: owner-other\r\n'), 403)
+    code, out, _ = sandboxctl('inspect', '--verification-keys-file=' + keys, stdin=good)
+    equal(code, 0)
+    contains(out, 'path       /a%2fb')
+    os.chmod(key, 0o644)
+    code, out, err = sandboxctl('mint', '--private-key-file=' + key, '--kid=k1', '--uid=u', '--name=box')
+    equal((code, out), (1, ''))
+    contains(err, 'chmod 600')
+    equal(sandboxctl('keygen', '--kid=k1', '--private-key-file=' + key)[0], 1)  # never overwritten
+    equal([sandboxctl(*args)[0] for args in ((), ('mint',), ('nonsense',), ('mint', '--bad'))], [2, 2, 2, 2])
+    world.end(good)
+
+
+def test_ports_may_be_limited():
+    world = World('--allowed-ports=1-3,8888', mode='allow-all')
+    status, _, body = world.ask(None)
+    equal((status, body), (403, b'{"detail":"X-Sandbox-Port is not one of --allowed-ports."}\n'))
     world.end()
