@@ -42,6 +42,7 @@ static void fill_shared(App *app)
                   .token = options->auth_token,
                   .require_token = options->review_require_token,
                   .trust_headers = options->trust_pod_ip},
+        .path_prefix = options->path_prefix,
         .allow_loopback = options->allow_loopback,
         .trust_pod_ip = options->trust_pod_ip,
         .http2 = options->http2,

@@ -25,6 +25,8 @@ static int build_head(Exchange *x)
                               .https = client_is_tls(client),
                               .upgrade = x->upgrade};
     Str raw = str_take(buf_str(&client->in), x->head_len);
+    const char *detail;
+    RoutingForm form;
     int r;
 
     if (x->span) {
@@ -37,6 +39,7 @@ static int build_head(Exchange *x)
         if (r < 0) {
             return r;
         }
+        routing_take_prefix(str_from(worker->shared->path_prefix), &worker->head, &form, &detail);
     }
     buf_consume(&worker->scratch, buf_len(&worker->scratch));
     r = rewrite_request(&worker->head, &options, &worker->bufs, &worker->scratch);

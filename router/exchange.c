@@ -150,9 +150,10 @@ static void choose_limit(Exchange *x)
 }
 
 /* Headers, then authorization, then the size: the order clients see refusals in. */
-static void admit(Exchange *x, const HttpHead *head)
+static void admit(Exchange *x, HttpHead *head)
 {
     const RouterShared *shared = x->worker->shared;
+    RoutingForm form;
     const char *detail;
 
     if (str_eq(head->path, STR("/healthz"))) {
@@ -160,7 +161,8 @@ static void admit(Exchange *x, const HttpHead *head)
         reply_json(x, 200, STR("{\"status\":\"ok\"}\n"));
         return;
     }
-    if (routing_parse(head, shared->allow_loopback, &x->routing, &detail) < 0) {
+    if (routing_take_prefix(str_from(shared->path_prefix), head, &form, &detail) < 0 ||
+        routing_parse(head, &form, shared->allow_loopback, &x->routing, &detail) < 0) {
         exchange_reply(x, 400, detail);
         return;
     }
@@ -199,7 +201,7 @@ Exchange *exchange_new(Client *client, size_t head_len)
 {
     Exchange *x = xcalloc(1, sizeof(*x));
     Worker *worker = client->worker;
-    const HttpHead *head = &worker->head;
+    HttpHead *head = &worker->head;
 
     x->client = client;
     x->worker = worker;

@@ -72,6 +72,7 @@ typedef struct RouterOptions {
     int64_t retry_initial_ns;
     int64_t retry_max_ns;
     int authz_mode;            /* AuthzMode */
+    const char *path_prefix;   /* "" = none */
     const char *allowed_ports; /* "" = all */
     int64_t review_ttl_ns;
     int64_t review_cache_size;

@@ -22,8 +22,12 @@ static int check_review(const RouterOptions *options, Err *reterr)
 int options_authz_check(const RouterOptions *options, Err *reterr)
 {
     RoutingPorts ports;
+    Str prefix = str_from(options->path_prefix);
     int r = check_review(options, reterr);
 
+    if (r == 0 && prefix.len > 0 && (prefix.ptr[0] != '/' || str_ends(prefix, STR("/")))) {
+        r = err_set(reterr, EINVAL, "--path-routing-prefix must begin with / and not end with it");
+    }
     r = r < 0 ? r : routing_ports_parse(str_from(options->allowed_ports), &ports, reterr);
     if (r < 0) {
         return r;

@@ -5,8 +5,10 @@
 
 /* Each is FLAG() of options.c's table. */
 #define OPTIONS_AUTHZ_SPECS                                                                        \
-    FLAG("allowed-ports", OPT_STRING, allowed_ports, "",                                           \
-         "ports and ranges that X-Sandbox-Port may name, by comma; empty = all"),                  \
+    FLAG("path-routing-prefix", OPT_STRING, path_prefix, "",                                       \
+         "requests may name their target as PREFIX/NAMESPACE/ID/PORT/...; empty = not"),           \
+        FLAG("allowed-ports", OPT_STRING, allowed_ports, "",                                       \
+             "ports and ranges that X-Sandbox-Port may name, by comma; empty = all"),              \
         FLAG(                                                                                      \
             "authz-tokenreview-ttl", OPT_DURATION, review_ttl_ns, "30s",                           \
             "how long the API server's word about a token is believed: the longest a revoked one " \

@@ -123,13 +123,40 @@ static uint64_t parse_timeout(Str text)
     return ns > 0 ? ns : 1;
 }
 
-int routing_parse(const HttpHead *head, bool allow_loopback, Routing *ret, const char **ret_detail)
+int routing_take_prefix(Str prefix, HttpHead *head, RoutingForm *ret_form, const char **ret_detail)
+{
+    RoutingForm form = {.set = true};
+    Str rest = str_drop(head->path, prefix.len);
+
+    ret_form->set = false;
+    if (prefix.len == 0 || !str_starts(head->path, prefix) || rest.len == 0 || rest.ptr[0] != '/') {
+        return 0;
+    }
+    form.ns = str_cut(str_drop(rest, 1), '/', &rest);
+    form.id = str_cut(rest, '/', &rest);
+    form.port = str_cut(rest, '/', &rest);
+    if (!rest.ptr || form.ns.len == 0 || form.id.len == 0 || form.port.len == 0) {
+        *ret_detail = "Path-routed request must have the form <prefix>/<namespace>/<id>/<port>/...";
+        return -EINVAL;
+    }
+    head->path = (Str){rest.ptr - 1, rest.len + 1};
+    *ret_form = form;
+    return 0;
+}
+
+int routing_parse(const HttpHead *head, const RoutingForm *form, bool allow_loopback, Routing *ret,
+                  const char **ret_detail)
 {
     Values values = {0};
     Routing routing = {.port = ROUTING_PORT_DEFAULT};
 
     if (collect(head, &values, ret_detail) < 0) {
         return -EINVAL;
+    }
+    if (form && form->set) {
+        values.id = form->id;
+        values.ns = form->ns;
+        values.port = form->port;
     }
     if (values.id.len == 0) {
         *ret_detail = "X-Sandbox-ID header is required.";

@@ -25,8 +25,23 @@ typedef struct Routing {
     uint64_t timeout_ns; /* X-Sandbox-Timeout, 0 = none or not usable */
 } Routing;
 
-/* 0, or -EINVAL with the `detail` of a 400. */
-int routing_parse(const HttpHead *head, bool allow_loopback, Routing *ret, const char **ret_detail);
+/*
+ * The path form: <prefix>/<namespace>/<id>/<port>/<rest>. When the head's path has the prefix,
+ * head->path becomes /<rest>, byte for byte, and *ret_form says where it goes; headers that name
+ * something else do not count then. prefix "" or another path: nothing happens, ret_form->set is
+ * false. 0, or -EINVAL with the `detail` of a 400.
+ */
+typedef struct RoutingForm {
+    bool set;
+    Str ns;
+    Str id;
+    Str port;
+} RoutingForm;
+
+int routing_take_prefix(Str prefix, HttpHead *head, RoutingForm *ret_form, const char **ret_detail);
+/* 0, or -EINVAL with the `detail` of a 400. form NULL: headers alone. */
+int routing_parse(const HttpHead *head, const RoutingForm *form, bool allow_loopback, Routing *ret,
+                  const char **ret_detail);
 /* Ports a client may name: "8888,9000-9010"; "" = all. */
 #define ROUTING_PORTS_MAX 64
 typedef struct RoutingPorts {

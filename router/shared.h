@@ -24,6 +24,7 @@ typedef struct RouterShared {
     HttpTls *tls; /* of --https-bind-address; NULL = none */
     Authz authz;
     RoutingPorts ports;
+    const char *path_prefix; /* "" = targets are in headers only */
     bool allow_loopback;
     bool trust_pod_ip; /* X-Sandbox-Pod-IP and DNS are targets */
     bool use_table;

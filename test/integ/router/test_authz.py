@@ -328,3 +328,34 @@ def test_ports_may_be_limited():
     status, _, body = world.ask(None)
     equal((status, body), (403, b'{"detail":"X-Sandbox-Port is not one of --allowed-ports."}\n'))
     world.end()
+
+
+def test_a_path_may_name_the_target():
+    world = World('--path-routing-prefix=/sandboxes', mode='allow-all')
+
+    def get(path, **how):
+        return ask(world.router, 'nobody', world.backend, start=b'GET %s HTTP/1.1' % path, **how)
+
+    port = b'%d' % world.backend.port
+    status, _, body = get(b'/sandboxes/default/box/' + port + b'/a%2Fb//./c?q=%41')
+    equal((status, body), (200, b'ok'))
+    assert world.seen[-1].startswith(b'GET /a%2Fb//./c?q=%41 HTTP/1.1'), world.seen
+    equal(get(b'/sandboxes/default/box/' + port + b'/')[0], 200)
+    assert world.seen[-1].startswith(b'GET / HTTP/1.1'), world.seen
+    text = b'{"detail":"Path-routed request must have the form <prefix>/<namespace>/<id>/<port>/..."}\n'
+    for path in (b'/sandboxes/', b'/sandboxes/default', b'/sandboxes/default/box', b'/sandboxes/default/box/' + port,
+                 b'/sandboxes//box/' + port + b'/', b'/sandboxes/default//' + port + b'/x', b'/sandboxes/default/box//x'):
+        equal((path, get(path)[::2]), (path, (400, text)))
+    equal(get(b'/sandboxes/default/b%6fx/' + port + b'/')[::2], (400, b'{"detail":"Invalid sandbox ID format."}\n'))
+    equal(get(b'/sandboxes/default/box/x/')[::2], (400, b'{"detail":"Invalid port format."}\n'))
+    equal(get(b'/sandboxesx/default/box/1/')[0], 404)  # not the prefix: the headers' target, which is not known
+    world.end()
+
+
+def test_a_path_that_waits_for_a_review_keeps_its_form():
+    world = World('--path-routing-prefix=/s')
+    world.reviews.let('t', 'anna', ('default', 'box'))
+    equal(world.status('t', name='x', start=b'GET /s/default/box/%d/y HTTP/1.1' % world.backend.port), 200)
+    assert world.seen[-1].startswith(b'GET /y HTTP/1.1'), world.seen
+    equal(world.status('t', name='box', start=b'GET /s/default/other/%d/y HTTP/1.1' % world.backend.port), 403)
+    world.end()

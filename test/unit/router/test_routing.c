@@ -71,7 +71,7 @@ static int parse(const char *fields, bool loopback, Routing *ret, const char **r
     strbuf_printf(&text, "GET / HTTP/1.1\r\nHost: h\r\n%s\r\n", fields);
     http_head_init(&head);
     T_EQ_INT(http_request_parse(&head, text.ptr, text.len), text.len);
-    return routing_parse(&head, loopback, ret, ret_detail);
+    return routing_parse(&head, NULL, loopback, ret, ret_detail);
 }
 
 T_TEST(refusals_in_order)
