@@ -178,7 +178,7 @@ void exchange_resolve(Exchange *x)
         }
     }
     if (route) {
-        if (shared->note_use && !x->route) {
+        if (shared->note_use && x->may_wake && !x->route) {
             x->route = activity_begin(route);
         }
         resolved(x, &route->address, "cache-name");

@@ -177,7 +177,7 @@ static void admit(Exchange *x, HttpHead *head)
     if (!fair_admit(x, head)) {
         return;
     }
-    x->may_wake = x->worker->waking && waking_is_meant(head);
+    x->may_wake = (x->worker->waking || x->worker->shared->note_use) && waking_is_meant(head);
     choose_limit(x);
     x->resolve_ns = x->start_ns + x->worker->tuning.resolve_ns;
     x->too_large =

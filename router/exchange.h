@@ -80,7 +80,7 @@ struct Exchange {
     WakeQuery *wake_query;
     uint8_t wake_state; /* WakeState, once asked and answered */
     bool wake_asked;
-    bool may_wake;
+    bool may_wake;  /* no probe: wakes a sandbox, and is use of one */
     bool too_large; /* its body, by Content-Length */
     int dns_error;
     bool dns_done;

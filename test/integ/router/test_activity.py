@@ -40,6 +40,10 @@ def test_use_is_written_once_an_interval_and_only_when_there_was_some():
     time.sleep(2.5)
     assert len(written(api, 'box')) <= 2, written(api, 'box')  # the fifty may lie in two intervals
     equal(written(api, 'pox'), [])
+    for row in (dict(more=b'User-Agent: kube-probe/1.37\r\n'), dict(start=b'GET /health HTTP/1.1')):
+        equal(ask(router, 'pox', backend, **row)[0], 200)
+    time.sleep(1.5)
+    equal(written(api, 'pox'), [])  # who looks whether it is alive does not keep it so
     equal({r[0] for r in api.sandbox_requests}, {'PATCH'})
     assert router.metric('sandbox_router_activity_writes_total', result='written') <= 2
     stopped(router)
