@@ -244,25 +244,6 @@ void h2_back_submit(Back *back, const HttpHead *head, bool has_body)
     }
 }
 
-bool h2_back_renew(Back *back)
-{
-    H2Back *h2 = back->h2;
-
-    if (!h2->closed || h2->gone || back->error || buf_len(&back->in) > 0 ||
-        buf_len(&back->out) > 0 || buf_len(&h2->wire) > 0 ||
-        !nghttp2_session_check_request_allowed(h2->session)) {
-        return false;
-    }
-    buf_release(back->owner->bufs, &h2->trailers);
-    h2->stream = 0;
-    h2->request_done = h2->deferred = h2->final = h2->head_ended = h2->closed = false;
-    h2->appended = h2->heads = h2->credited = 0;
-    back->eof = false;
-    return true;
-}
-
-/* ---- bytes ---- */
-
 /* Payload that has left back->in opens the windows again. */
 static void credit(H2Back *h2)
 {
@@ -278,6 +259,26 @@ static void credit(H2Back *h2)
         h2->credited = taken;
     }
 }
+
+bool h2_back_renew(Back *back)
+{
+    H2Back *h2 = back->h2;
+
+    if (!h2->closed || h2->gone || back->error || buf_len(&back->in) > 0 ||
+        buf_len(&back->out) > 0 || buf_len(&h2->wire) > 0 ||
+        !nghttp2_session_check_request_allowed(h2->session)) {
+        return false;
+    }
+    credit(h2); /* the last bytes of the reply */
+    buf_release(back->owner->bufs, &h2->trailers);
+    h2->stream = 0;
+    h2->request_done = h2->deferred = h2->final = h2->head_ended = h2->closed = false;
+    h2->appended = h2->heads = h2->credited = 0;
+    back->eof = false;
+    return true;
+}
+
+/* ---- bytes ---- */
 
 /*
  * A session that wants to read no more has sent GOAWAY: the sandbox broke the protocol, or speaks

@@ -340,6 +340,7 @@ void h2_stream_run(H2Stream *stream)
         over(stream, outcome);
     }
     if (stream->closed) {
+        credit(stream); /* also what came for one that never began */
         h2_stream_free(stream);
     }
 }

@@ -174,6 +174,14 @@ def test_messages_of_16_mib_in_constant_memory():
     common.router.check_growth(before, 2048)
 
 
+def test_windows_of_a_connection_last_for_many_calls():
+    """Each reply has to be given back whole, also its last bytes."""
+    big = b'x' * 10000
+    for _ in range(50):
+        lib.equal(call('Unary', big, timeout=5), big + b'!')
+    lib.equal(len(list(call('Count', b'20000', 'unary_stream'))), 20000)
+
+
 def test_many_calls_at_once():
     stub = channel.unary_unary('/t.T/Unary')
     routing = [('x-sandbox-id', 'box'), ('x-sandbox-port', str(server_port))]

@@ -243,6 +243,27 @@ def test_a_slow_sandbox_closes_the_window_and_only_its_own():
             lib.equal(p.reply(stream).status, 200)
 
 
+def test_payload_of_streams_that_were_reset_is_given_back():
+    """More than the window of the connection, on streams that end in the breath they begin in."""
+    def script(sock, number):
+        _, rest = lib.read_head(sock)
+        lib.read_until(sock, b'\r\n0\r\n\r\n', rest)
+        sock.sendall(lib.OK)
+    backend = lib.Backend(script)
+    with peer() as p:
+        pairs = [(k.encode(), v.encode()) for k, v in BASE]
+        for _ in range(300):
+            stream, p.next_id = p.next_id, p.next_id + 2
+            p.sock.sendall(p.frame(h2peer.HEADERS, h2peer.END_HEADERS, stream, p.block(pairs)) +
+                           p.frame(h2peer.DATA, 0, stream, b'x' * 7000) +
+                           p.frame(h2peer.RST, 0, stream, struct.pack('>I', h2peer.CANCEL)))
+            time.sleep(0.001)
+        stream = p.request('/', backend.port, end=False, method='POST')
+        for i in range(8):
+            p.data(stream, b'x' * 8000, end=i == 7)
+        lib.equal(p.reply(stream).status, 200)
+
+
 def test_sending_beyond_the_window_is_an_error():
     def script(sock, number):
         lib.read_head(sock)

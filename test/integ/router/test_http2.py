@@ -6,8 +6,10 @@ import re
 import subprocess
 import tempfile
 
+import certs
 import common
 import lib
+import test_tls
 
 
 def setup():
@@ -121,3 +123,17 @@ def test_without_http2_the_preface_is_refused():
     reply = lib.talk(router, b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
     lib.equal(reply.split(b' ')[1], b'505')
     lib.equal(router.stop(), -9)
+
+
+def test_http2_by_alpn_over_tls():
+    backend = lib.Backend(echo)
+    for flags, want in (((), 'HTTP/2 200'), (('--http2=false',), 'HTTP/1.1 200 OK')):
+        made = test_tls.start(*flags)
+        done = subprocess.run(['curl', '-si', '--http2', '--cacert', certs.path('ca.crt'), '--max-time', '20',
+                               '-H', 'X-Sandbox-ID: box', '-H', 'X-Sandbox-Port: %d' % backend.port,
+                               '--data-binary', '@-', 'https://localhost:%d/x' % made.tls],
+                              input=b'y' * 300000, capture_output=True, timeout=30)
+        lib.equal(done.stdout.split(b'\r\n')[0].strip().decode(), want)
+        lib.contains(done.stdout, b'X-Forwarded-Proto: https\r\n')
+        lib.equal(done.stdout[-300000:], b'y' * 300000)
+        lib.equal(made.stop(15), 0)
