@@ -9,7 +9,6 @@ FUZZ_SECONDS ?= 10
 # What a target links; all there is unless said here.
 FUZZ_DEPS_json_doc := json base
 FUZZ_DEPS_yaml := json base
-FUZZ_DEPS_token := token json base
 FUZZ_DEPS_merge_patch := json base
 FUZZ_DEPS_watch_fsm := kube json base
 FUZZ_DEPS_kube_list := kube json base
