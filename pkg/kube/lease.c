@@ -18,7 +18,8 @@
 #define RECORD_RV_MAX 64
 #define RECORD_DURATION_MAX_S 3600 /* a record that claims more is taken for our own duration */
 #define BODY_MAX 4096
-#define CANDIDATE_JITTER 0.2
+#define CANDIDATE_JITTER 0.2 /* of the retry period: renewals are seen soon after they are made */
+#define TAKE_JITTER_NS (100 * NS_PER_MS) /* candidates do not all come at the moment of expiry */
 
 typedef struct Record {
     bool known; /* rv is good for a write */
@@ -64,14 +65,26 @@ static bool lease_is_ours(const KubeLease *lease)
     return str_eq(str_from(lease->record.holder), lease_identity(lease));
 }
 
+/* When a candidate looks again: after the retry period, but no later than when the Lease is free.
+ */
+static uint64_t candidate_at(KubeLease *lease)
+{
+    uint64_t now = loop_now(lease->loop);
+    double jitter = rng_unit(&lease->rng);
+    uint64_t retry = lease->config.retry_ns;
+    uint64_t at = now + retry + (uint64_t)((double)retry * CANDIDATE_JITTER * jitter);
+    uint64_t free = lease->record.observed_ns + lease->record.duration_ns +
+                    (uint64_t)((double)TAKE_JITTER_NS * jitter);
+
+    return lease->record.known && free > now && free < at ? free : at;
+}
+
 static void lease_arm(KubeLease *lease)
 {
-    uint64_t delay = lease->config.retry_ns;
+    uint64_t at =
+        lease->leader ? loop_now(lease->loop) + lease->config.retry_ns : candidate_at(lease);
 
-    if (!lease->leader) {
-        delay += (uint64_t)((double)delay * CANDIDATE_JITTER * rng_unit(&lease->rng));
-    }
-    loop_timer_arm(lease->loop, &lease->tick, loop_now(lease->loop) + delay);
+    loop_timer_arm(lease->loop, &lease->tick, at);
 }
 
 /* ---- leadership ---- */

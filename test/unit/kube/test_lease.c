@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/timefmt.h"
 #include "kube/lease.h"
 #include "test/fakeapi/world.h"
 #include "test/harness/t.h"
@@ -161,6 +162,20 @@ T_TEST(lease_is_released_on_stop_and_taken_within_the_retry_time)
     T_CHECK(rig.c[0].leads);
 }
 
+/* The first candidate, without a word. */
+static void die(Rig *rig)
+{
+    rig->c[0].lease = kube_lease_free(rig->c[0].lease);
+    T_OK(kube_lease_new(&(KubeLeaseConfig){.api = rig->world.client,
+                                           .ns = "sys",
+                                           .name = "other",
+                                           .identity = "x",
+                                           .on_started = on_started,
+                                           .on_lost = on_lost,
+                                           .ctx = &rig->c[0]},
+                        &rig->c[0].lease, NULL));
+}
+
 T_TEST(lease_of_a_dead_holder_is_taken_after_its_duration)
 {
     AUTO(rig) Rig rig;
@@ -170,19 +185,35 @@ T_TEST(lease_of_a_dead_holder_is_taken_after_its_duration)
     run(&rig, NS_PER_S);
     kube_lease_start(rig.c[1].lease);
     run(&rig, 10 * NS_PER_S);
-    rig.c[0].lease = kube_lease_free(rig.c[0].lease); /* dies without a word */
-    T_OK(kube_lease_new(&(KubeLeaseConfig){.api = rig.world.client,
-                                           .ns = "sys",
-                                           .name = "other",
-                                           .identity = "x",
-                                           .on_started = on_started,
-                                           .on_lost = on_lost,
-                                           .ctx = &rig.c[0]},
-                        &rig.c[0].lease, NULL));
+    die(&rig);
     run(&rig, 12 * NS_PER_S);
     T_CHECK(!rig.c[1].leads);
     run(&rig, 6 * NS_PER_S);
     T_CHECK(rig.c[1].leads);
+}
+
+/* However the retries of both lie to each other: within 3 s of the Lease's expiry. */
+T_TEST(lease_of_a_dead_holder_is_taken_soon_after_it_expired)
+{
+    for (uint64_t phase = 0; phase < 40; phase++) {
+        AUTO(rig) Rig rig;
+        int64_t renewed;
+        int64_t late;
+
+        rig_init(&rig);
+        kube_lease_start(rig.c[0].lease);
+        run(&rig, NS_PER_S + phase * 100 * NS_PER_MS);
+        kube_lease_start(rig.c[1].lease);
+        run(&rig, 20 * NS_PER_S + phase * 70 * NS_PER_MS);
+        T_CHECK(rig.c[0].leads);
+        die(&rig);
+        T_OK(timefmt_parse(spec_str(&rig, "renewTime"), &renewed));
+        while (!rig.c[1].leads) {
+            fake_world_run(&rig.world, 20 * NS_PER_MS);
+        }
+        late = rig.world.clock.now_wall_ns - renewed - (int64_t)KUBE_LEASE_DURATION_NS;
+        T_CHECK(late >= 0 && late < 2600 * (int64_t)NS_PER_MS);
+    }
 }
 
 T_TEST(lease_leader_without_network_stops_before_another_starts)
