@@ -4,7 +4,7 @@ import importlib
 import sys
 import traceback
 
-from kit import Failed, say
+from kit import Controller, Failed, say
 
 PARTS = {"p1": "p1", "p4": "p4", "p5": "p5", "p2-p3": "p2_p3"}
 
@@ -21,6 +21,8 @@ def main(names):
             broken.append(name)
             traceback.print_exc(limit=3)
             say(f"{name} could not be carried out: {e}")
+        finally:
+            Controller.end_all()
     print(f"\n{missed} targets missed, {len(broken)} parts broken off")
     sys.exit(1 if broken else 0)
 
