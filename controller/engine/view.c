@@ -21,9 +21,14 @@ static Str index_owner(const KubeObj *obj)
     return kube_obj_controller(obj, &owner) ? owner.uid : STR_NULL;
 }
 
-static Str index_pool_hash(const KubeObj *obj)
+/* What a pool may take in. All its members carry the label too; their number must not matter. */
+static Str index_orphan_pool_hash(const KubeObj *obj)
 {
-    return kube_obj_label(obj, STR(LABEL_WARM_POOL_SANDBOX));
+    KubeOwner owner;
+
+    return kube_obj_deleting(obj) || kube_obj_controller(obj, &owner)
+               ? STR_NULL
+               : kube_obj_label(obj, STR(LABEL_WARM_POOL_SANDBOX));
 }
 
 static Str index_template_hash(const KubeObj *obj)
@@ -67,7 +72,7 @@ static const KubeIndex pod_indexes[] = {
 static const KubeIndex owner_indexes[] = {{"owner", index_owner}};
 static const KubeIndex sandbox_indexes[] = {
     {"owner", index_owner},
-    {"pool-hash", index_pool_hash},
+    {"orphan-pool-hash", index_orphan_pool_hash},
     {"template-hash", index_template_hash},
 };
 static const KubeIndex claim_indexes[] = {
@@ -124,7 +129,7 @@ static const struct {
     [VIEW_SERVICES_BY_OWNER] = {KUBE_SERVICE, 0, false},
     [VIEW_NETPOLS_BY_OWNER] = {KUBE_NETPOL, 0, false},
     [VIEW_SANDBOXES_BY_OWNER] = {KUBE_SANDBOX, 0, false},
-    [VIEW_SANDBOXES_BY_POOL_HASH] = {KUBE_SANDBOX, 1, true},
+    [VIEW_ORPHANS_BY_POOL_HASH] = {KUBE_SANDBOX, 1, true},
     [VIEW_SANDBOXES_BY_TEMPLATE] = {KUBE_SANDBOX, 2, true},
     [VIEW_CLAIMS_BY_POOL] = {KUBE_CLAIM, 0, true},
     [VIEW_CLAIMS_BY_ASSIGNMENT] = {KUBE_CLAIM, 1, true},

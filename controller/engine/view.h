@@ -31,15 +31,15 @@ typedef struct Pools Pools;               /* warmpool/pools.h */
  * Index values. `ns` is compared too where the table says so; for the others pass STR_NULL.
  */
 typedef enum ViewIndex {
-    VIEW_PODS_BY_SANDBOX_HASH,   /* ns, label sandbox-name-hash */
-    VIEW_PODS_BY_OWNER,          /* controller owner's uid */
-    VIEW_SERVICES_BY_OWNER,      /* controller owner's uid */
-    VIEW_NETPOLS_BY_OWNER,       /* controller owner's uid */
-    VIEW_SANDBOXES_BY_OWNER,     /* controller owner's uid */
-    VIEW_SANDBOXES_BY_POOL_HASH, /* ns, label warm-pool-sandbox */
-    VIEW_SANDBOXES_BY_TEMPLATE,  /* ns, label sandbox-template-ref-hash */
-    VIEW_CLAIMS_BY_POOL,         /* ns, spec.warmPoolRef.name */
-    VIEW_CLAIMS_BY_ASSIGNMENT,   /* ns, annotation sandbox-name */
+    VIEW_PODS_BY_SANDBOX_HASH,  /* ns, label sandbox-name-hash */
+    VIEW_PODS_BY_OWNER,         /* controller owner's uid */
+    VIEW_SERVICES_BY_OWNER,     /* controller owner's uid */
+    VIEW_NETPOLS_BY_OWNER,      /* controller owner's uid */
+    VIEW_SANDBOXES_BY_OWNER,    /* controller owner's uid */
+    VIEW_ORPHANS_BY_POOL_HASH,  /* ns, label warm-pool-sandbox; without controller, not deleting */
+    VIEW_SANDBOXES_BY_TEMPLATE, /* ns, label sandbox-template-ref-hash */
+    VIEW_CLAIMS_BY_POOL,        /* ns, spec.warmPoolRef.name */
+    VIEW_CLAIMS_BY_ASSIGNMENT,  /* ns, annotation sandbox-name */
     VIEW_CLAIMS_WAITING,    /* ns, spec.warmPoolRef.name; only of claims that may get a Sandbox */
     VIEW_POOLS_BY_TEMPLATE, /* ns, spec.sandboxTemplateRef.name */
     VIEW_INDEX_MAX_,

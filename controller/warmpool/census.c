@@ -8,45 +8,9 @@
 
 #include <stdlib.h>
 
-#include "base/timefmt.h"
+#include "base/hash.h"
 #include "controller/keys.h"
 #include "controller/warmpool/pools.h"
-
-static int compare_members(const void *a, const void *b)
-{
-    const PoolMember *x = a;
-    const PoolMember *y = b;
-
-    if (x->ready != y->ready) {
-        return x->ready ? 1 : -1;
-    }
-    if (x->created_ns != y->created_ns) {
-        return x->created_ns > y->created_ns ? -1 : 1;
-    }
-    return str_cmp(x->obj->name, y->obj->name);
-}
-
-/* Since when the member is not ready. */
-static int64_t unready_since(const KubeObj *sandbox)
-{
-    JNode ready = kube_obj_condition(sandbox, STR("Ready"));
-    int64_t created = kube_obj_created_ns(sandbox);
-    int64_t since;
-
-    if (timefmt_parse(jnode_str(jnode_at(ready, "lastTransitionTime")), &since) < 0) {
-        return created;
-    }
-    return since > created ? since : created;
-}
-
-/* The first condition of a new Sandbox is written within this of its creation. A later change to
- * not ready is one from ready. */
-#define MEMBER_BIRTH_NS (2ll * 1000000000ll)
-
-static bool was_ready_once(const KubeObj *sandbox)
-{
-    return unready_since(sandbox) > kube_obj_created_ns(sandbox) + MEMBER_BIRTH_NS;
-}
 
 static bool init_container_is_busy(const KubeObj *pod)
 {
@@ -110,9 +74,87 @@ typedef struct Counting {
     const View *view;
     const KubeObj *pool;
     const KubeObj *template;
-    bool recreate;
     PoolCensus *census;
 } Counting;
+
+/* Within the last recheck interval: what an Event may still be news about. */
+static bool is_lately(const View *view, int64_t when)
+{
+    return when > view->now_wall_ns - view->options->pool_unschedulable_recheck_ns;
+}
+
+static bool is_overdue(const View *view, const RosterMember *member)
+{
+    return member->since_ns + view->options->pool_readiness_grace_ns <= view->now_wall_ns;
+}
+
+static bool is_held(const View *view, const RosterMember *member)
+{
+    const KubeObj *pod = view_get(view, KUBE_POD, member->obj->ns, member->obj->name);
+
+    return pod && kube_obj_controlled_by(pod, member->obj->uid) && pool_pod_is_held(pod);
+}
+
+/* An unready member whose time is up. */
+static bool is_stuck(const View *view, const RosterMember *member)
+{
+    return !member->ready && is_overdue(view, member) && !is_held(view, member);
+}
+
+static PoolGroup *group_find(PoolCensus *census, const RosterGroup *roster)
+{
+    size_t i = 0;
+
+    while (census->groups[i].roster != roster) {
+        i++;
+    }
+    return &census->groups[i];
+}
+
+static void count_overdue(const Counting *in, const Roster *roster, Arena *arena)
+{
+    AUTO(heap_walk) HeapWalk walk = heap_walk(&roster->overdue);
+    PoolCensus *census = in->census;
+    int64_t grace_ns = in->view->options->pool_readiness_grace_ns;
+    size_t max = 0;
+    HeapNode *node;
+
+    while ((node = heap_walk_next(&walk))) {
+        const RosterMember *member = roster_by_clock(node);
+
+        if (!is_overdue(in->view, member)) {
+            census->look_at_ns = member->since_ns + grace_ns;
+            break;
+        }
+        if (is_held(in->view, member)) {
+            census->n_held++;
+            census->n_held_lately += is_lately(in->view, member->since_ns + grace_ns);
+            continue;
+        }
+        if (census->n_stuck == max) {
+            const KubeObj **more = arena_alloc(arena, (max * 2 + 8) * sizeof(more[0]));
+
+            if (max > 0) {
+                memcpy(more, census->stuck, max * sizeof(more[0]));
+            }
+            census->stuck = more;
+            max = max * 2 + 8;
+        }
+        census->stuck[census->n_stuck++] = member->obj;
+        census->n_lost -= member->lost;
+        group_find(census, member->group)->n_stuck++;
+    }
+}
+
+static void count_freed(const Counting *in, const Roster *roster)
+{
+    AUTO(heap_walk) HeapWalk walk = heap_walk(&roster->late);
+    HeapNode *node;
+
+    while ((node = heap_walk_next(&walk)) && is_lately(in->view, roster_by_clock(node)->since_ns)) {
+        in->census->n_freed_lately++;
+    }
+}
 
 static bool is_stale(const Counting *in, const KubeObj *sandbox)
 {
@@ -120,83 +162,39 @@ static bool is_stale(const Counting *in, const KubeObj *sandbox)
            template_cache_is_stale(pools_templates(in->view->pools), in->template, sandbox);
 }
 
-/* Within the last recheck interval: what an Event may still be news about. */
-static bool is_lately(const Counting *in, int64_t when)
-{
-    return when > in->view->now_wall_ns - in->view->options->pool_unschedulable_recheck_ns;
-}
-
-/* Ready at last, after a wait in which it was held. */
-static bool was_freed_lately(const Counting *in, const KubeObj *sandbox)
-{
-    JNode ready = kube_obj_condition(sandbox, STR("Ready"));
-    int64_t since;
-
-    return timefmt_parse(jnode_str(jnode_at(ready, "lastTransitionTime")), &since) == 0 &&
-           since > kube_obj_created_ns(sandbox) + in->view->options->pool_readiness_grace_ns &&
-           is_lately(in, since);
-}
-
-/* False when the member's time is up. */
-static bool unready_is_tolerated(const Counting *in, const KubeObj *sandbox)
-{
-    int64_t until = unready_since(sandbox) + in->view->options->pool_readiness_grace_ns;
-    const KubeObj *pod;
-
-    if (in->view->now_wall_ns < until) {
-        if (in->census->look_at_ns == 0 || until < in->census->look_at_ns) {
-            in->census->look_at_ns = until;
-        }
-        return true;
-    }
-    pod = view_get(in->view, KUBE_POD, sandbox->ns, sandbox->name);
-    if (pod && kube_obj_controlled_by(pod, sandbox->uid) && pool_pod_is_held(pod)) {
-        in->census->n_held++;
-        in->census->n_held_lately += is_lately(in, until);
-        return true;
-    }
-    return false;
-}
-
-static void count_own(const Counting *in, const KubeObj *sandbox)
+static void list_groups(const Counting *in, const Roster *roster, bool recreate, Arena *arena)
 {
     PoolCensus *census = in->census;
-    bool ready = kube_obj_condition_is(sandbox, STR("Ready"), STR("True"));
+    size_t n = 0;
 
-    if (kube_obj_deleting(sandbox)) {
-        census->n_terminating++;
-        return;
+    list_foreach (&roster->groups, it) {
+        n++;
     }
-    if (!ready && !unready_is_tolerated(in, sandbox)) {
-        census->stuck[census->n_stuck++] = sandbox;
-        return;
+    census->groups = arena_alloc(arena, (n + 1) * sizeof(census->groups[0]));
+    list_foreach (&roster->groups, it) {
+        const RosterGroup *group = list_entry(it, RosterGroup, node);
+        const HeapNode *any = heap_first(group->ready.len > 0 ? &group->ready : &group->unready);
+
+        census->groups[census->n_groups++] = (PoolGroup){
+            .roster = group,
+            .stale = recreate && is_stale(in, roster_by_order(any)->obj),
+        };
     }
-    census->n_ready += ready;
-    census->n_freed_lately += ready && was_freed_lately(in, sandbox);
-    census->n_lost += !ready && was_ready_once(sandbox);
-    census->active[census->n_active++] = (PoolMember){
-        .obj = sandbox,
-        .created_ns = kube_obj_created_ns(sandbox),
-        .ready = ready,
-        .stale = in->recreate && is_stale(in, sandbox),
-    };
 }
 
 static void find_orphans(const Counting *in, Arena *arena)
 {
     char hash[HASH_HEX_SIZE];
     const KubeObj **labelled;
-    KubeOwner owner;
     size_t n;
 
     hash_name(in->pool->name, hash);
-    n = view_list(in->view, VIEW_SANDBOXES_BY_POOL_HASH, in->pool->ns, str_from(hash), arena,
+    n = view_list(in->view, VIEW_ORPHANS_BY_POOL_HASH, in->pool->ns, str_from(hash), arena,
                   &labelled);
-    in->census->orphans = arena_alloc(arena, (n + 1) * sizeof(labelled[0]));
+    in->census->orphans = labelled;
     for (size_t i = 0; i < n; i++) {
-        if (!kube_obj_controller(labelled[i], &owner) && !kube_obj_deleting(labelled[i]) &&
-            in->template && !is_stale(in, labelled[i])) {
-            in->census->orphans[in->census->n_orphans++] = labelled[i];
+        if (in->template && !is_stale(in, labelled[i])) {
+            labelled[in->census->n_orphans++] = labelled[i];
         }
     }
 }
@@ -204,17 +202,109 @@ static void find_orphans(const Counting *in, Arena *arena)
 void pool_census(const View *view, const KubeObj *pool, const KubeObj *template, bool recreate,
                  Arena *arena, PoolCensus *ret_census)
 {
-    Counting in = {view, pool, template, recreate, ret_census};
-    const KubeObj **owned;
-    size_t n = view_list(view, VIEW_SANDBOXES_BY_OWNER, pool->ns, pool->uid, arena, &owned);
+    Counting in = {view, pool, template, ret_census};
+    const Roster *roster = pools_roster(view, pool);
 
-    *ret_census = (PoolCensus){
-        .active = arena_alloc(arena, (n + 1) * sizeof(PoolMember)),
-        .stuck = arena_alloc(arena, (n + 1) * sizeof(owned[0])),
-    };
-    for (size_t i = 0; i < n; i++) {
-        count_own(&in, owned[i]);
-    }
-    qsort(ret_census->active, ret_census->n_active, sizeof(PoolMember), compare_members);
+    *ret_census = (PoolCensus){0};
     find_orphans(&in, arena);
+    if (!roster) {
+        return;
+    }
+    ret_census->n_terminating = roster->n_terminating;
+    ret_census->n_lost = roster->n_lost;
+    ret_census->n_ready = roster->n_ready;
+    list_groups(&in, roster, recreate, arena);
+    count_overdue(&in, roster, arena);
+    count_freed(&in, roster);
+    ret_census->n_active = roster->n_ready + roster->n_unready - ret_census->n_stuck;
+    for (size_t i = 0; i < ret_census->n_groups; i++) {
+        const PoolGroup *group = &ret_census->groups[i];
+
+        if (group->stale) {
+            ret_census->n_stale_ready += group->roster->ready.len;
+            ret_census->n_stale_unready += group->roster->unready.len - group->n_stuck;
+        }
+    }
+}
+
+/* ---- the order of giving up ---- */
+
+static int compare_members(const void *a, const void *b)
+{
+    const RosterMember *x = *(const RosterMember *const *)a;
+    const RosterMember *y = *(const RosterMember *const *)b;
+
+    if (x->ready != y->ready) {
+        return x->ready ? 1 : -1;
+    }
+    if (x->order.key != y->order.key) {
+        return x->order.key < y->order.key ? -1 : 1;
+    }
+    return str_cmp(x->obj->name, y->obj->name);
+}
+
+/* The first n of a heap that are not stuck. */
+static size_t heap_take(const View *view, const Heap *heap, size_t n, const RosterMember **members)
+{
+    AUTO(heap_walk) HeapWalk walk = heap_walk(heap);
+    size_t done = 0;
+    HeapNode *node;
+
+    while (done < n && (node = heap_walk_next(&walk))) {
+        const RosterMember *member = roster_by_order(node);
+
+        if (!is_stuck(view, member)) {
+            members[done++] = member;
+        }
+    }
+    return done;
+}
+
+size_t pool_census_give_up(const View *view, const PoolCensus *census, bool stale, size_t n,
+                           Arena *arena, const KubeObj ***ret_members)
+{
+    size_t max = n < census->n_active ? n : census->n_active;
+    const RosterMember **members =
+        arena_alloc(arena, (2 * max * census->n_groups + 1) * sizeof(members[0]));
+    const KubeObj **objs = arena_alloc(arena, (max + 1) * sizeof(objs[0]));
+    size_t found = 0;
+
+    for (size_t i = 0; i < census->n_groups; i++) {
+        const PoolGroup *group = &census->groups[i];
+
+        if (group->stale == stale) {
+            found += heap_take(view, &group->roster->unready, max, members + found);
+            found += heap_take(view, &group->roster->ready, max, members + found);
+        }
+    }
+    qsort(members, found, sizeof(members[0]), compare_members);
+    found = found < max ? found : max;
+    for (size_t i = 0; i < found; i++) {
+        objs[i] = members[i]->obj;
+    }
+    *ret_members = objs;
+    return found;
+}
+
+static size_t count_created_since(const View *view, const Heap *heap, int64_t created_ns)
+{
+    AUTO(heap_walk) HeapWalk walk = heap_walk(heap);
+    size_t n = 0;
+    HeapNode *node;
+
+    while ((node = heap_walk_next(&walk)) && roster_by_order(node)->created_ns > created_ns) {
+        n += !is_stuck(view, roster_by_order(node));
+    }
+    return n;
+}
+
+size_t pool_census_created_since(const View *view, const PoolCensus *census, int64_t created_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < census->n_groups; i++) {
+        n += count_created_since(view, &census->groups[i].roster->ready, created_ns);
+        n += count_created_since(view, &census->groups[i].roster->unready, created_ns);
+    }
+    return n;
 }

@@ -89,14 +89,13 @@ static size_t refill_allowed(PoolPass *pass, size_t n)
     double rate = pass->view->options->pool_refill_rate_max;
     double bucket = rate > 1 ? rate : 1;
     int64_t window_ns = rate > 0 ? (int64_t)(bucket / rate * (double)NS_PER_S) : 0;
-    size_t recent = 0;
+    size_t recent;
 
     if (rate <= 0) {
         return n;
     }
-    for (size_t i = 0; i < pass->census.n_active; i++) {
-        recent += pass->census.active[i].created_ns > pass->view->now_wall_ns - window_ns;
-    }
+    recent =
+        pool_census_created_since(pass->view, &pass->census, pass->view->now_wall_ns - window_ns);
     if (n + recent > (size_t)bucket) {
         plan_requeue_at(pass->plan, pass->view->now_wall_ns + window_ns);
         n = recent < (size_t)bucket ? (size_t)bucket - recent : 0;
@@ -142,25 +141,30 @@ static size_t refill_plan(PoolPass *pass, size_t n)
 
 static ScaleDecision decide(const PoolPass *pass)
 {
-    ScaleInput in = {
+    const PoolCensus *census = &pass->census;
+    const ScaleInput in = {
         .desired = pool_desired(pass->pool),
-        .terminating = pass->census.n_terminating + pass->census.n_stuck,
+        .fresh = census->n_active - census->n_stale_ready - census->n_stale_unready,
+        .fresh_ready = census->n_ready - census->n_stale_ready,
+        .stale_ready = census->n_stale_ready,
+        .stale_unready = census->n_stale_unready,
+        .terminating = census->n_terminating + census->n_stuck,
         .batch_max = (size_t)pass->view->options->pool_batch_max,
     };
 
-    for (size_t i = 0; i < pass->census.n_active; i++) {
-        const PoolMember *member = &pass->census.active[i];
+    return scale_decide(&in);
+}
 
-        if (!member->stale) {
-            in.fresh++;
-            in.fresh_ready += member->ready;
-        } else if (member->ready) {
-            in.stale_ready++;
-        } else {
-            in.stale_unready++;
+static void give_up_plan(PoolPass *pass, bool stale, size_t n)
+{
+    const KubeObj **members;
+
+    if (n > 0) {
+        n = pool_census_give_up(pass->view, &pass->census, stale, n, pass->arena, &members);
+        for (size_t i = 0; i < n; i++) {
+            delete_plan(pass, members[i]);
         }
     }
-    return scale_decide(&in);
 }
 
 static void shrink_plan(PoolPass *pass, ScaleDecision decision)
@@ -168,15 +172,8 @@ static void shrink_plan(PoolPass *pass, ScaleDecision decision)
     if (pass->failed) {
         return;
     }
-    for (size_t i = 0; i < pass->census.n_active; i++) {
-        const PoolMember *member = &pass->census.active[i];
-        size_t *left = member->stale ? &decision.delete_stale : &decision.delete_fresh;
-
-        if (*left > 0) {
-            (*left)--;
-            delete_plan(pass, member->obj);
-        }
-    }
+    give_up_plan(pass, true, decision.delete_stale);
+    give_up_plan(pass, false, decision.delete_fresh);
     for (size_t i = 0; i < pass->census.n_stuck; i++) {
         delete_plan(pass, pass->census.stuck[i]);
     }

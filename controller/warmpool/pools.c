@@ -249,6 +249,7 @@ static void sandbox_listener(KubeListener *listener, const KubeStore *store,
     Member *member;
 
     UNUSED(store);
+    rosters_apply(pools->rosters, change->before, change->after);
     /* The same name may come back with another UID in one change. */
     if (gone && (!change->after || !str_eq(gone->uid, change->after->uid))) {
         member = member_find(pools, gone->uid);
@@ -300,6 +301,7 @@ Pools *pools_new(uint64_t seed)
     hmap_init(&pools->members);
     pools->seed = seed;
     pools->templates = template_cache_new();
+    pools->rosters = rosters_new(seed);
     return pools;
 }
 
@@ -314,6 +316,7 @@ void pools_attach(Pools *pools, KubeStore *sandboxes, KubeStore *warmpools)
         pool_appeared(pools, obj);
     }
     for (it = kube_store_all(sandboxes); (obj = kube_store_next(&it));) {
+        rosters_apply(pools->rosters, NULL, obj);
         sandbox_changed(pools, obj);
     }
     pools->on_sandbox.fn = sandbox_listener;
@@ -343,8 +346,16 @@ Pools *pools_free(Pools *pools)
     hmap_deinit(&pools->members);
     hmap_deinit(&pools->pools);
     template_cache_free(pools->templates);
+    rosters_free(pools->rosters);
     free(pools);
     return NULL;
+}
+
+/* The order that depends on the option is a memo as well. */
+const Roster *pools_roster(const View *view, const KubeObj *pool)
+{
+    rosters_set_grace(view->pools->rosters, view->options->pool_readiness_grace_ns);
+    return rosters_find(view->pools->rosters, pool->ns, pool->uid);
 }
 
 TemplateCache *pools_templates(const Pools *pools)

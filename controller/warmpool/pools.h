@@ -18,6 +18,7 @@
  */
 #include "controller/blueprint/cache.h"
 #include "controller/engine/view.h"
+#include "controller/warmpool/roster.h"
 #include "kube/store.h"
 
 Pools *pools_new(uint64_t seed);
@@ -25,6 +26,9 @@ Pools *pools_new(uint64_t seed);
 Pools *pools_free(Pools *pools);
 /* Takes in what the stores have and listens to both from now on. Once. */
 void pools_attach(Pools *pools, KubeStore *sandboxes, KubeStore *warmpools);
+
+/* All Sandboxes that the pool owns, free or not; NULL = none. */
+const Roster *pools_roster(const View *view, const KubeObj *pool);
 
 /* Memo of template facts; changes no answer. */
 TemplateCache *pools_templates(const Pools *pools);

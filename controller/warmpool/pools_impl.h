@@ -57,6 +57,7 @@ struct Pools {
     uint64_t seed;
     uint64_t seq;
     TemplateCache *templates;
+    Rosters *rosters;
     KubeStore *sandboxes;
     KubeListener on_sandbox;
     KubeListener on_pool;

@@ -110,3 +110,83 @@ HeapNode *heap_pop(Heap *heap)
     }
     return node;
 }
+
+/* ---- walking ---- */
+
+static bool front_before(const HeapWalk *walk, size_t a, size_t b)
+{
+    return before(walk->heap->nodes[walk->front[a]], walk->heap->nodes[walk->front[b]]);
+}
+
+static void front_swap(HeapWalk *walk, size_t a, size_t b)
+{
+    size_t pos = walk->front[a];
+
+    walk->front[a] = walk->front[b];
+    walk->front[b] = pos;
+}
+
+static void front_push(HeapWalk *walk, size_t pos)
+{
+    size_t at = walk->len;
+
+    if (pos > walk->heap->len) {
+        return;
+    }
+    if (walk->len == walk->cap) {
+        walk->cap = walk->cap > 0 ? walk->cap * 2 : HEAP_CAP_MIN;
+        walk->front = xrealloc(walk->front, walk->cap * sizeof(walk->front[0]));
+    }
+    walk->front[walk->len++] = pos;
+    while (at > 0 && front_before(walk, at, (at - 1) / 2)) {
+        front_swap(walk, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static size_t front_pop(HeapWalk *walk)
+{
+    size_t pos = walk->front[0];
+    size_t at = 0;
+
+    walk->front[0] = walk->front[--walk->len];
+    for (;;) {
+        size_t child = at * 2 + 1;
+
+        if (child + 1 < walk->len && front_before(walk, child + 1, child)) {
+            child++;
+        }
+        if (child >= walk->len || !front_before(walk, child, at)) {
+            return pos;
+        }
+        front_swap(walk, at, child);
+        at = child;
+    }
+}
+
+HeapWalk heap_walk(const Heap *heap)
+{
+    HeapWalk walk = {.heap = heap};
+
+    front_push(&walk, 1);
+    return walk;
+}
+
+HeapNode *heap_walk_next(HeapWalk *walk)
+{
+    size_t pos;
+
+    if (walk->len == 0) {
+        return NULL;
+    }
+    pos = front_pop(walk);
+    front_push(walk, pos * 2);
+    front_push(walk, pos * 2 + 1);
+    return walk->heap->nodes[pos];
+}
+
+void heap_walk_deinit(HeapWalk *walk)
+{
+    free(walk->front);
+    *walk = (HeapWalk){.heap = walk->heap};
+}

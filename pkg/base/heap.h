@@ -30,6 +30,23 @@ void heap_remove(Heap *heap, HeapNode *node); /* does nothing when it is not in 
 HeapNode *heap_first(const Heap *heap);       /* NULL when empty */
 HeapNode *heap_pop(Heap *heap);
 
+/*
+ * Reads a heap in order without changing it: the first k nodes cost O(k log k), however many there
+ * are. The heap must not change meanwhile.
+ */
+typedef struct HeapWalk {
+    const Heap *heap;
+    size_t *front; /* places whose parents were given; a heap by the order of their nodes */
+    size_t len;
+    size_t cap;
+} HeapWalk;
+
+HeapWalk heap_walk(const Heap *heap);
+HeapNode *heap_walk_next(HeapWalk *walk); /* NULL at the end */
+void heap_walk_deinit(HeapWalk *walk);
+
+DEFINE_AUTO(heap_walk, HeapWalk, heap_walk_deinit)
+
 static inline bool heap_contains(const HeapNode *node)
 {
     return node->pos != 0;

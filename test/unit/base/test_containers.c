@@ -206,3 +206,48 @@ T_TEST(random_streams_repeat_and_fork_apart)
     child = rng_fork(&a);
     T_CHECK(rng_u64(&child) != rng_u64(&a));
 }
+
+typedef struct Walked {
+    HeapNode node;
+} Walked;
+
+T_TEST(heap_walk_reads_in_order_and_changes_nothing)
+{
+    static Walked items[500];
+    Heap heap;
+    Rng rng;
+    uint64_t before = 0;
+    size_t n = 0;
+    HeapNode *node;
+
+    heap_init(&heap);
+    rng_init(&rng, 5);
+    {
+        AUTO(heap_walk) HeapWalk none = heap_walk(&heap);
+
+        T_CHECK(!heap_walk_next(&none));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(items); i++) {
+        heap_insert(&heap, &items[i].node, rng_below(&rng, 100));
+    }
+    for (int round = 0; round < 2; round++) {
+        AUTO(heap_walk) HeapWalk walk = heap_walk(&heap);
+
+        for (n = 0, before = 0; (node = heap_walk_next(&walk)); n++) {
+            T_CHECK(node->key >= before);
+            before = node->key;
+        }
+        T_EQ_INT(n, ARRAY_LEN(items));
+    }
+    {
+        AUTO(heap_walk) HeapWalk walk = heap_walk(&heap);
+
+        for (n = 0; n < 10; n++) { /* a few of many: only what is near them is looked at */
+            T_CHECK(heap_walk_next(&walk));
+        }
+        T_CHECK(walk.len <= 11);
+    }
+    while (heap_pop(&heap)) {
+    }
+    heap_deinit(&heap);
+}
