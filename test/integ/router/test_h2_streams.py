@@ -398,3 +398,71 @@ def test_idle_and_old_connections_end_with_goaway():
         lib.equal(p.reply(p.request('/healthz')).status, 200)
         lib.equal(p.until_end(), h2peer.NO_ERROR)
     router.stop()
+
+
+def test_a_connection_that_is_old_finishes_its_streams():
+    router = lib.Router('--client-max-lifetime=500ms', api=common.router.api)
+    release = threading.Event()
+
+    def script(sock, number):
+        lib.read_head(sock)
+        release.wait(20)
+        sock.sendall(lib.OK)
+    backend = lib.Backend(script)
+    with h2peer.Peer(router.port) as p:
+        stream = p.request('/', backend.port)
+        while p.goaway is None:
+            p.next()
+        lib.equal(p.goaway, h2peer.NO_ERROR)
+        release.set()
+        lib.equal(p.reply(stream).body, b'ok')
+        p.until_end()
+    router.stop()
+
+
+def test_a_websocket_is_told_that_the_router_goes():
+    router = lib.Router('--shutdown-delay=0s', '--shutdown-timeout=500ms', api=common.router.api)
+
+    def script(sock, number):
+        lib.read_head(sock)
+        sock.sendall(b'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+                     b'\x81\x02hi')
+        lib.read_all(sock)
+    backend = lib.Backend(script)
+    with h2peer.Peer(router.port) as p:
+        stream = p.headers([(':method', 'CONNECT'), (':protocol', 'websocket')] + BASE[1:] +
+                           [('x-sandbox-id', 'box'), ('x-sandbox-port', str(backend.port))], end=False)
+        while p.next()[0] != h2peer.DATA:
+            pass
+        router.process.send_signal(signal.SIGTERM)
+        reply = p.reply(stream)
+        lib.equal((bytes(reply.body), reply.reset), (b'\x88\x02\x03\xe9', None))
+    lib.equal(router.stop(signal.SIGTERM), 0)
+
+
+def test_a_connection_of_many_streams_does_not_starve_others():
+    big = b'x' * (1 << 20)
+    backend = lib.Backend(lib.replying(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(big) + big))
+    small = lib.Backend(lib.replying(lib.OK))
+    with peer() as p:
+        streams = [p.request('/', backend.port) for _ in range(90)]
+        p.window(0, 1 << 30)
+        for stream in streams:
+            p.window(stream, 1 << 29)
+
+        def read_all():
+            left = set(streams)
+            while left:
+                kind, flags, which, _ = p.next()
+                if kind == h2peer.DATA and flags & h2peer.END_STREAM:
+                    left.discard(which)
+        reader = threading.Thread(target=read_all, daemon=True)
+        reader.start()
+        slowest = 0
+        for _ in range(20):
+            started = time.monotonic()
+            lib.equal(lib.ask(common.router, 'box', small)[0], 200)
+            slowest = max(slowest, time.monotonic() - started)
+        reader.join(30)
+        assert not reader.is_alive()
+        assert slowest < 2, slowest
