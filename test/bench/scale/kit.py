@@ -389,6 +389,7 @@ class Table:
             verdict = "pass" if good else "FAIL"
         target = f"<= {most:g}" if most is not None else f">= {least:g}" if least is not None else ""
         self.rows.append((what, value, unit, target, verdict, note))
+        say(f"{what} {value:.2f} {unit} {verdict}")
 
     def show(self):
         print(f"\n{self.title}")
