@@ -25,13 +25,14 @@ FUZZ_LINK := -fsanitize=fuzzer
 else
 FUZZ_MAIN := $(call obj_of,test/fuzz/driver.c)
 endif
-# Helpers that several targets share: any other .c file in test/fuzz.
-FUZZ_SHARED := $(call obj_of,$(filter-out test/fuzz/fuzz_%.c test/fuzz/driver.c,$(sort $(wildcard test/fuzz/*.c))))
+# Helpers that several targets share, for those that name them.
+FUZZ_SHARED_h2_back := test/fuzz/router_world.c
+FUZZ_SHARED_h2_front := test/fuzz/router_world.c
 
 fuzz_libs = $(patsubst %,$(B)/lib/lib%.a,$(or $(FUZZ_DEPS_$(1)),$(PROGRAM_DIRS) $(LAYERS)))
 
 define FUZZ_RULE
-$(B)/fuzz/$(1): $(call obj_of,test/fuzz/fuzz_$(1).c) $(FUZZ_MAIN) $(FUZZ_SHARED) $(call fuzz_libs,$(1))
+$(B)/fuzz/$(1): $(call obj_of,test/fuzz/fuzz_$(1).c) $(FUZZ_MAIN) $(call obj_of,$(FUZZ_SHARED_$(1))) $(call fuzz_libs,$(1))
 endef
 $(foreach n,$(FUZZ_NAMES),$(eval $(call FUZZ_RULE,$(n))))
 
