@@ -200,12 +200,14 @@ class Controller(Process):
 
     ports = iter(range(19080, 20000, 2))
     alive = []
+    binary, own_flags, agent = CONTROLLER, ["--zap-time-encoding=rfc3339nano"], "cofferdam/"
+    synced = "caches synced"
 
     def __init__(self, *flags, kubeconfig_path=None, name="controller", leader_elect=False):
         port = next(self.ports)
-        command = [CONTROLLER, "--extensions", f"--leader-elect={str(leader_elect).lower()}",
+        command = [self.binary, "--extensions", f"--leader-elect={str(leader_elect).lower()}",
                    f"--leader-election-namespace={LEASE_NS}", f"--metrics-bind-address=127.0.0.1:{port}",
-                   f"--health-probe-bind-address=127.0.0.1:{port + 1}", "--zap-time-encoding=rfc3339nano", *flags]
+                   f"--health-probe-bind-address=127.0.0.1:{port + 1}", *self.own_flags, *flags]
         self.metrics_port, self.name, self.lines = port, name, queue.Queue()
         self.began = time.monotonic()
         env = {**os.environ, "KUBECONFIG": kubeconfig_path or os.path.join(CLUSTER, "kubeconfig")}
@@ -265,6 +267,18 @@ class Controller(Process):
             self.process.wait()
 
 
+class Peer(Controller):
+    """kubernetes-sigs/agent-sandbox's own controller, with the flags of its scalability presubmit."""
+
+    binary = os.path.join(ROOT, "build", "tools", "bin", "agent-sandbox-controller")
+    own_flags = ["--enable-webhook=false", "--kube-api-qps=1000", "--kube-api-burst=2000",
+                 "--sandbox-concurrent-workers=50", "--sandbox-claim-concurrent-workers=50",
+                 "--sandbox-warm-pool-concurrent-workers=1", "--sandbox-template-concurrent-workers=1",
+                 "--sandbox-warm-pool-max-batch-size=300"]
+    agent = "agent-sandbox-controller/"
+    synced = "Starting workers"
+
+
 atexit.register(Controller.end_all)
 
 
@@ -284,12 +298,12 @@ def audit_entries(offset, settle=1.0):
                 yield json.loads(line)
 
 
-def controller_writes(offset):
-    """Writes of the controller since an offset: a Counter by verb and resource. The Lease is not counted."""
+def controller_writes(offset, agent=Controller.agent):
+    """Writes of a controller since an offset: a Counter by verb and resource. The Lease is not counted."""
     counts = collections.Counter()
     for e in audit_entries(offset):
         ref = e.get("objectRef", {})
-        if e.get("userAgent", "").startswith("cofferdam/") and ref.get("resource") != "leases":
+        if e.get("userAgent", "").startswith(agent) and ref.get("resource") != "leases":
             sub = "/" + ref["subresource"] if "subresource" in ref else ""
             failed = " failed" if e.get("responseStatus", {}).get("code", 0) >= 400 else ""
             counts[f"{e['verb']} {ref.get('resource')}{sub}{failed}"] += 1

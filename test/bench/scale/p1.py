@@ -76,7 +76,7 @@ def measure(api, controller, pools, load):
         wait_pool(api, ns, size)
     time.sleep(5)
     n = len(clock.created)
-    cpu, writes = (controller.cpu() - cpu) / n * 1000, controller_writes(offset)
+    cpu, writes = (controller.cpu() - cpu) / n * 1000, controller_writes(offset, controller.agent)
     clock.stop()
     teardown(api, *pools)
     return clock, cpu, writes
