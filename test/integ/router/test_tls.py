@@ -560,3 +560,32 @@ def test_an_rsa_certificate():
     equal(code, 0)
     assert made.metric('sandbox_router_cert_not_after_seconds') > time.time() + 29 * 86400
     stopped(made)
+
+
+def test_a_record_that_dribbles_does_not_stop_the_clock():
+    made = start('--client-header-timeout=1s')
+    raw = socket.create_connection(('127.0.0.1', made.tls), timeout=20)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = client().wrap_bio(incoming, outgoing, server_hostname='localhost')
+    while True:
+        try:
+            session.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            raw.sendall(outgoing.read())
+            incoming.write(raw.recv(65536))
+    session.write(b'GET / HTTP/1.1\r\nX: ' + b'x' * 4000)
+    record = outgoing.read()
+    began = time.monotonic()
+    raw.sendall(record[:100])  # what ends the handshake, and the record's beginning
+    for i in range(100, 160):
+        time.sleep(0.1)
+        try:
+            raw.sendall(record[i:i + 1])
+            if is_closed(raw, 0):
+                break
+        except OSError:
+            break
+    took = time.monotonic() - began
+    assert 0.5 < took < 4, took
+    stopped(made)
