@@ -1,75 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The router on the cluster: suspended sandboxes woken by requests, last use written, rollouts that nobody notices."""
-import contextlib
 import http.client
 import json
-import os
 import threading
 import time
 
-from k8s import IMAGE, ROOT, SYSTEM, check, get, kubectl, namespace, wait_for, wait_gone, wait_ready
-from objects import apply_all, patch, pod_spec, sandbox
+from k8s import SYSTEM, check, get, kubectl, namespace, wait_for, wait_gone, wait_ready
+from objects import apply_all, patch
+from routers import ask, own_router, runtime
 
 ANNOTATION = "cofferdam.dev/last-activity"
-
-
-def runtime(name, ns):
-    spec = pod_spec(IMAGE)
-    spec["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/", "port": 8888}, "periodSeconds": 1}
-    return sandbox(name, ns, spec)
-
-
-def ask(address, name, ns, method="GET", path="/", body=None, timeout=60, **headers):
-    """Status, fields in lower case, body."""
-    fields = {"X-Sandbox-ID": name, "X-Sandbox-Namespace": ns, **{k.replace("_", "-"): v for k, v in headers.items()}}
-    connection = http.client.HTTPConnection(address, 8080, timeout=timeout)
-    try:
-        connection.request(method, path, body, fields)
-        reply = connection.getresponse()
-        return reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read()
-    finally:
-        connection.close()
-
-
-def overlay():
-    """Objects of manifests/router-wake as the cluster would get them."""
-    text = kubectl("kustomize", os.path.join(ROOT, "manifests", "router-wake"))
-    out = kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", stdin=text)
-    decoder, objects = json.JSONDecoder(), []
-    while out.strip():
-        one, end = decoder.raw_decode(out.lstrip())
-        objects += one["items"] if one["kind"] == "List" else [one]
-        out = out.lstrip()[end:]
-    return objects
-
-
-@contextlib.contextmanager
-def waking_router(ns):
-    """The overlay in a namespace of its own; yields the router's address."""
-    cluster_wide = []
-    objects = [o for o in overlay() if o["kind"] not in ("NetworkPolicy", "PodDisruptionBudget")]
-    for o in objects:
-        if o["kind"].startswith("Cluster"):
-            o["metadata"]["name"] = f"{ns}-{o['metadata']['name']}"
-            cluster_wide.append((o["kind"], o["metadata"]["name"]))
-            for subject in o.get("subjects", []):
-                subject["namespace"] = ns
-            if "roleRef" in o:
-                o["roleRef"]["name"] = f"{ns}-{o['roleRef']['name']}"
-        else:
-            o["metadata"]["namespace"] = ns
-        if o["kind"] == "Deployment":
-            container = o["spec"]["template"]["spec"]["containers"][0]
-            container["image"] = os.environ["IMAGE_PREFIX"] + "sandbox-router:" + os.environ["IMAGE_TAG"]
-            container["args"].append("--activity-interval=2s")
-            o["spec"]["replicas"] = 1
-    try:
-        apply_all(*objects)
-        kubectl("-n", ns, "rollout", "status", "deployment/sandbox-router", "--timeout=60s")
-        yield get("pod", ns=ns, selector="app=sandbox-router")[0]["status"]["podIP"]
-    finally:
-        for kind, name in cluster_wide:
-            kubectl("delete", kind, name, "--ignore-not-found")
 
 
 def suspend(name, ns):
@@ -86,7 +26,7 @@ def used(name, ns):
 
 
 def scenario_a_request_wakes_a_suspended_sandbox_and_a_probe_does_not():
-    with namespace("e2e-wake") as ns, waking_router(ns) as address:
+    with namespace("e2e-wake") as ns, own_router(ns, "router-wake", "--activity-interval=2s") as address:
         apply_all(runtime("box", ns))
         wait_ready("sandbox", "box", ns)
         wait_for("the router answers", lambda: ask(address, "box", ns)[0] == 200, 10)

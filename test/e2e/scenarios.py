@@ -10,7 +10,7 @@ import time
 import traceback
 
 MODULES = ["s_install", "s_sdk", "s_claims", "s_pools", "s_sandboxes", "s_network", "s_writes", "s_leader",
-           "s_router", "s_parallel", "s_chaos"]
+           "s_router", "s_authz", "s_parallel", "s_chaos"]
 # Each scenario has a namespace of its own and mostly waits: three at a time, and nothing is measured in them.
 TOGETHER = ["s_modes", "s_lifecycle", "s_blueprints", "s_rollouts", "s_ownership", "s_policies", "s_autoscale"]
 AT_ONCE = 3
