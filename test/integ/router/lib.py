@@ -282,8 +282,9 @@ def unchunk(data):
 
 def is_closed(sock, seconds=5):
     """True when the peer closes within the time."""
-    ready, _, _ = select.select([sock], [], [], seconds)
-    if not ready:
+    poll = select.poll()  # select() knows no descriptor above 1,023
+    poll.register(sock, select.POLLIN)
+    if not poll.poll(seconds * 1000):
         return False
     try:
         return sock.recv(1) == b''

@@ -175,7 +175,10 @@ def test_a_full_table_shares_what_is_left():
         refused += b' 429 ' in read_until(sock, b'\r\n')
     assert 80 - 32 <= refused < 80, refused  # one of its own and one shared in each of 16 parts
     assert router.metric('sandbox_router_limit_overflows_total') >= refused
-    equal(router.metric('sandbox_router_limit_entries'), 16)
+    # One entry in each of 16 parts, whose seed differs with each start: a part that none of 80 clients falls into is rare,
+    # five are not seen in the life of a machine.
+    entries = router.metric('sandbox_router_limit_entries')
+    assert 12 <= entries <= 16, entries
     for sock in socks:
         sock.close()
     wait_for(lambda: router.metric('sandbox_router_inflight_requests') == 0)
