@@ -66,6 +66,22 @@ static void on_lost(KubeLease *lease, const char *why, void *ctx)
     }
 }
 
+static bool may_write(void *ctx)
+{
+    const Manager *manager = ctx;
+
+    return !manager->lease || kube_lease_is_leader(manager->lease);
+}
+
+static void on_rival(void *ctx)
+{
+    Manager *manager = ctx;
+
+    if (manager->lease) {
+        kube_lease_check(manager->lease);
+    }
+}
+
 static void on_lease_error(KubeLease *lease, const KubeError *error, void *ctx)
 {
     Manager *manager = ctx;
@@ -162,6 +178,9 @@ static void exec_setup(Manager *manager)
         .events = manager->events,
         .options = manager->config.options,
         .seed = manager->config.seed,
+        .may_write = may_write,
+        .on_rival = on_rival,
+        .ctx = manager,
     };
 
     for (size_t i = 0; i < KUBE_KIND_MAX_; i++) {

@@ -22,6 +22,10 @@
  * An object that is written again and again is left alone for a while, with the whole pass that
  * wants to write it: engine/pace.h.
  *
+ * Before every write may_write() is asked: a leader that slept through its Lease sends nothing when
+ * it wakes up. A status that has a precondition and is not as we left it is a sign of a second
+ * leader, which on_rival() is told of.
+ *
  * Between exec_stop() (or before the first exec_start()) nothing is planned and nothing is sent,
  * while the stores may go on changing: a standby's caches are warm.
  */
@@ -56,6 +60,9 @@ typedef struct ExecConfig {
     const Pools *pools;                /* NULL without the extensions */
     Tracer *tracer;                    /* NULL = no spans */
     uint64_t seed;
+    bool (*may_write)(void *ctx); /* asked before every write; NULL = always */
+    void (*on_rival)(void *ctx);  /* a status of ours was written by somebody else; may be NULL */
+    void *ctx;
 } ExecConfig;
 
 typedef struct ExecStats {

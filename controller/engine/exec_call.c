@@ -181,6 +181,10 @@ static bool settle_failure(ExecCall *call, const KubeError *error)
     if (is_other_uid(call, error)) {
         call->outcome = EXEC_REPLAN;
     }
+    if (error->reason == KUBE_REASON_CONFLICT && call->action->verb == PLAN_PATCH_STATUS &&
+        exec_of(call)->config.on_rival) {
+        exec_of(call)->config.on_rival(exec_of(call)->config.ctx);
+    }
     if (policies[error->reason].reread || is_other_uid(call, error)) {
         call->call = get_live(call, on_reread);
         return false;
@@ -348,6 +352,11 @@ void exec_call_start(ExecCall *call)
     }
     if (action->verb == PLAN_READ) {
         call->call = get_live(call, on_read);
+        return;
+    }
+    if (exec_of(call)->config.may_write &&
+        !exec_of(call)->config.may_write(exec_of(call)->config.ctx)) {
+        call->outcome = EXEC_RETRY;
         return;
     }
     exec_of(call)->stats.calls[action->verb]++;

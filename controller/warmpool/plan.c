@@ -195,6 +195,9 @@ static void status_plan(PoolPass *pass, size_t replicas)
         return;
     }
     action = plan_patch_status(pass->plan, pass->pool, patch);
+    /* Numbers that follow from another state of the world overwrite nobody's: two leaders that
+     * overlap would contradict each other as fast as they can write. */
+    plan_if_rv(pass->plan, action, pass->pool->rv_text);
     action->priority = KUBE_PRIO_LOW;
     action->coalesce_ns = wait_ns;
 }

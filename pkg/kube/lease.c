@@ -37,6 +37,7 @@ struct KubeLease {
     KubeCall *call;
     uint64_t sent_ns;    /* start of the running write */
     uint64_t renewed_ns; /* start of the last write that succeeded */
+    uint64_t checked_ns; /* last kube_lease_check() that read */
     bool running;
     bool leader;
     bool releasing;
@@ -216,9 +217,10 @@ static void lease_on_written(void *ctx, const KubeError *error, KubeObj *obj)
     }
     if (lease->releasing) {
         lease_release(lease);
-    } else if (!obj && (error->reason == KUBE_REASON_CONFLICT ||
-                        error->reason == KUBE_REASON_ALREADY_EXISTS)) {
-        lease_read(lease);
+    } else if (!obj &&
+               (error->reason == KUBE_REASON_CONFLICT || error->reason == KUBE_REASON_NOT_FOUND ||
+                error->reason == KUBE_REASON_ALREADY_EXISTS)) {
+        lease_read(lease); /* somebody else was there: find out at once who leads */
     } else {
         lease_arm(lease);
     }
@@ -311,6 +313,18 @@ static void lease_on_tick(LoopTimer *timer)
     } else {
         lease_read(lease);
     }
+}
+
+void kube_lease_check(KubeLease *lease)
+{
+    uint64_t now = loop_now(lease->loop);
+
+    if (!lease->leader || lease->call || now < lease->checked_ns + KUBE_LEASE_CHECK_NS) {
+        return;
+    }
+    lease->checked_ns = now;
+    loop_timer_disarm(&lease->tick);
+    lease_read(lease);
 }
 
 /* ---- release ---- */

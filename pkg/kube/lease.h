@@ -20,6 +20,7 @@
 #define KUBE_LEASE_DURATION_NS (15ull * 1000000000ull)
 #define KUBE_LEASE_RENEW_NS (10ull * 1000000000ull)
 #define KUBE_LEASE_RETRY_NS (2ull * 1000000000ull)
+#define KUBE_LEASE_CHECK_NS 200000000ull /* between two checks that somebody asked for */
 #define KUBE_LEASE_IDENTITY_MAX 320
 
 typedef struct KubeLease KubeLease;
@@ -49,7 +50,12 @@ void kube_lease_start(KubeLease *lease);
  * may lead at once. done is called when that is settled, or after retry_ns; NULL = do not tell.
  */
 void kube_lease_stop(KubeLease *lease, void (*done)(KubeLease *lease, void *ctx));
+/* True only while a write may be sent: a process that was paused leads no more when it wakes up
+ * behind its renew deadline, before any timer of it has run. */
 bool kube_lease_is_leader(const KubeLease *lease);
+/* There are signs of another leader: reads the Lease now instead of at the next renewal. At most
+ * every KUBE_LEASE_CHECK_NS; nothing to do for who does not lead. */
+void kube_lease_check(KubeLease *lease);
 Str kube_lease_holder(const KubeLease *lease); /* last one seen, "" when none */
 
 /* "<hostname>_<uuid>" into a buffer of KUBE_LEASE_IDENTITY_MAX. */

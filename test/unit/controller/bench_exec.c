@@ -60,6 +60,16 @@ static void informers_start(Bench *bench)
     }
 }
 
+static bool may_write(void *ctx)
+{
+    return !((Bench *)ctx)->asleep;
+}
+
+static void on_rival(void *ctx)
+{
+    ((Bench *)ctx)->n_rivals++;
+}
+
 void bench_init(Bench *bench)
 {
     ExecConfig config = {0};
@@ -76,6 +86,9 @@ void bench_init(Bench *bench)
     config.metrics = bench->metrics;
     config.meters = bench->meters;
     config.options = &bench->options;
+    config.may_write = may_write;
+    config.on_rival = on_rival;
+    config.ctx = bench;
     for (size_t i = 0; i < KUBE_KIND_MAX_; i++) {
         config.stores[i] = bench->informers[i] ? kube_informer_store(bench->informers[i]) : NULL;
     }

@@ -23,7 +23,9 @@ struct Bench {
     Exec *exec;
     BenchPlanFn plan;
     unsigned n_plans;
-    int step; /* for the test's plan function */
+    int step;     /* for the test's plan function */
+    bool asleep;  /* no write may be sent */
+    int n_rivals; /* signs of another leader */
 };
 
 /* Everything is running and synced; nothing is planned before bench_start(). */

@@ -667,3 +667,46 @@ T_TEST(exec_takes_the_samples_of_every_plan_of_a_pass_once)
     T_CONTAINS(strbuf_str(&text), "agent_sandbox_expired_total{namespace=\"a\",sandbox_template="
                                   "\"t\",owned_by=\"None\",shutdown_policy=\"Retain\"} 1\n");
 }
+
+/* ---- leading no more, and signs of another leader ---- */
+
+T_TEST(exec_sends_no_write_when_it_may_not)
+{
+    AUTO(bench) Bench bench;
+
+    bench_init(&bench);
+    bench_sandbox(&bench, "x");
+    bench_run(&bench, NS_PER_S);
+    bench.asleep = true;
+    bench_start(&bench, plan_pod_once);
+    bench_run(&bench, NS_PER_S);
+    T_EQ_INT(bench_stats(&bench).calls[PLAN_CREATE], 0);
+    T_EQ_INT(fakeapi_count(bench.world.api, KUBE_POD), 0);
+    bench.asleep = false;
+    bench_run(&bench, 10 * NS_PER_S);
+    T_EQ_INT(fakeapi_count(bench.world.api, KUBE_POD), 1);
+}
+
+static void plan_old_status(Bench *bench, const View *view, KubeKey key, Plan *plan)
+{
+    const KubeObj *sandbox = view_get(view, KUBE_SANDBOX, key.ns, key.name);
+    json_t *status = jx_object_new();
+
+    if (bench->step++ > 0) {
+        json_decref(status);
+        return;
+    }
+    jx_set_path(status, jx_string_new(STR("n")), "status", "nodeName");
+    plan_if_rv(plan, plan_patch_status(plan, sandbox, status), STR("1"));
+}
+
+T_TEST(exec_tells_of_a_status_that_somebody_else_wrote)
+{
+    AUTO(bench) Bench bench;
+
+    init_with_sandbox(&bench);
+    bench_start(&bench, plan_old_status);
+    bench_run(&bench, NS_PER_S);
+    T_EQ_INT(bench.n_rivals, 1);
+    T_CHECK(trace_has(&bench, "GET sandboxes a/x")); /* and looks before it goes on */
+}

@@ -396,3 +396,51 @@ T_TEST(lease_configuration_is_checked)
     kube_lease_identity(again);
     T_CHECK(strcmp(identity, again) != 0);
 }
+
+/* Another has taken it: a sign is enough for the first one to look. */
+T_TEST(lease_leader_that_suspects_another_looks_at_once)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    kube_lease_start(rig.c[0].lease);
+    run(&rig, NS_PER_S);
+    T_OK(fakeapi_patch(rig.world.api, KUBE_LEASE, "sys", "lease.example",
+                       "{spec: {holderIdentity: other}}"));
+    T_CHECK(rig.c[0].leads);
+    kube_lease_check(rig.c[0].lease);
+    kube_lease_check(rig.c[0].lease); /* once is enough */
+    fake_world_run(&rig.world, 10 * NS_PER_MS);
+    T_CHECK(!rig.c[0].leads);
+    kube_lease_check(rig.c[0].lease); /* nothing to do */
+    run(&rig, 60 * NS_PER_S);
+    T_CHECK(rig.c[0].leads && rig.c[0].terms == 2);
+}
+
+T_TEST(lease_check_of_a_leader_costs_nothing_but_the_request)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    kube_lease_start(rig.c[0].lease);
+    for (int i = 0; i < 100; i++) {
+        run(&rig, 100 * NS_PER_MS);
+        kube_lease_check(rig.c[0].lease);
+    }
+    T_CHECK(rig.c[0].leads && rig.c[0].terms == 1);
+    T_CHECK(fakeapi_requests(rig.world.api) < 120);
+}
+
+/* Gone when it is renewed: made again within a round trip, not after the next retry. */
+T_TEST(lease_deleted_under_the_leader_is_looked_at_at_once)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    kube_lease_start(rig.c[0].lease);
+    run(&rig, NS_PER_S);
+    T_OK(fakeapi_delete(rig.world.api, KUBE_LEASE, "sys", "lease.example"));
+    run(&rig, 1100 * NS_PER_MS);
+    T_CHECK(fakeapi_get(rig.world.api, KUBE_LEASE, "sys", "lease.example"));
+    T_CHECK(rig.c[0].leads);
+}
