@@ -29,6 +29,8 @@ struct Manager {
     Pools *pools;                            /* NULL without the extensions */
     Exec *exec;
     KubeLease *lease; /* NULL without election */
+    LoopDefer rewind;
+    const KubeInformer *rewound; /* who noticed it */
     bool synced;
     bool stopping;
     void (*stopped)(void *ctx);
@@ -127,6 +129,28 @@ static void on_informer_state(KubeInformer *informer, const KubeError *error, vo
     }
 }
 
+/* One storage behind all kinds: what one informer has noticed holds for all. */
+static void on_rewind_all(LoopDefer *defer)
+{
+    Manager *manager = container_of(defer, Manager, rewind);
+
+    for (size_t i = 0; i < KUBE_KIND_MAX_; i++) {
+        if (manager->informers[i] && manager->informers[i] != manager->rewound) {
+            kube_informer_rewind(manager->informers[i]);
+        }
+    }
+}
+
+static void on_rewind(KubeInformer *informer, void *ctx)
+{
+    Manager *manager = ctx;
+
+    LOG_WARN(manager->config.log, "the server's resourceVersions went back: all is listed anew",
+             F_CSTR("kind", kube_store_kind(kube_informer_store(informer))->kind));
+    manager->rewound = informer;
+    loop_defer_post(manager->config.loop, &manager->rewind);
+}
+
 static bool is_wanted(const Manager *manager, const Reconciler *reconciler)
 {
     return manager->config.options->extensions || !reconciler->extension;
@@ -142,6 +166,7 @@ static void informer_new(Manager *manager, KubeKindId kind)
         .seed = manager->config.seed + (uint64_t)kind,
         .resync_ns = 10ull * 3600 * NS_PER_S,
         .on_state = on_informer_state,
+        .on_rewind = on_rewind,
         .ctx = manager,
     };
 
@@ -257,6 +282,7 @@ int manager_new(const ManagerConfig *config, Manager **ret_manager, Err *reterr)
     int r;
 
     manager->config = *config;
+    loop_defer_init(&manager->rewind, on_rewind_all);
     manager->api = kube_api_new(config->loop, config->transport, MANAGER_FIELD_MANAGER);
     r = lease_setup(manager, reterr);
     if (r < 0) {
@@ -275,6 +301,7 @@ Manager *manager_free(Manager *manager)
     if (!manager) {
         return NULL;
     }
+    loop_defer_cancel(&manager->rewind);
     exec_free(manager->exec);
     pools_free(manager->pools);
     kube_lease_free(manager->lease);

@@ -125,6 +125,13 @@ static ExecOutcome outcome_of(const ExecCall *call, const KubeError *error)
     return outcome;
 }
 
+/* The server has an older version than we had before we asked: its storage went back, and another
+ * plan would be made from the same cache until the informer has noticed too. */
+static bool went_back(const ExecCall *call, const KubeObj *obj)
+{
+    return call->known && str_eq(call->known->uid, obj->uid) && obj->rv < call->known->rv;
+}
+
 static void on_reread(void *ctx, const KubeError *error, KubeObj *obj)
 {
     ExecCall *call = ctx;
@@ -132,7 +139,10 @@ static void on_reread(void *ctx, const KubeError *error, KubeObj *obj)
     call->call = NULL;
     exec_trace_call_end(call, plan_verb_name(PLAN_READ), error);
     call->outcome = EXEC_REPLAN;
-    if (!error) {
+    if (!error && went_back(call, obj)) {
+        exec_run_note_error(call->run, call->action, "the server's versions went back");
+        call->outcome = EXEC_RETRY;
+    } else if (!error) {
         facts_add_read(&call->run->facts, call->action->kind, obj->ns, obj->name, obj);
         learn_object(call, obj);
     } else if (error->reason == KUBE_REASON_NOT_FOUND) {

@@ -122,6 +122,9 @@ void sandbox_plan_status(SandboxPass *pass, json_t *stolen_status)
     patch = jx_object_new();
     jx_set(patch, "status", status_patch);
     action = plan_patch_status(pass->plan, pass->sandbox, patch);
+    /* A status that we have not seen yet - the answer to our own last one was lost, or another
+     * leader wrote it - is read before it is judged again: its times of transition are kept. */
+    plan_if_rv(pass->plan, action, pass->sandbox->rv_text);
     if (is_progress(pass, before, after)) {
         action->coalesce_ns =
             pass->owner == SANDBOX_BY_POOL ? SANDBOX_COALESCE_POOL_NS : SANDBOX_COALESCE_NS;

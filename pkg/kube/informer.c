@@ -27,6 +27,7 @@ struct KubeInformer {
     bool failed;
     bool started;
     bool synced;
+    bool told;     /* of a rewind, by kube_informer_rewind() */
     bool troubled; /* on_state was told of a failure */
     LoopTimer wait;
     LoopTimer stall;
@@ -77,6 +78,10 @@ static void informer_on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *o
     case KUBE_WATCH_REWIND:
         informer->stats.rewinds++;
         kube_store_rewind(informer->store);
+        if (informer->config.on_rewind && !informer->told) {
+            informer->config.on_rewind(informer, informer->config.ctx);
+        }
+        informer->told = false;
         break;
     case KUBE_WATCH_INIT:
         kube_store_relist_begin(informer->store);
@@ -160,7 +165,8 @@ static void informer_on_probe(void *ctx, const KubeError *error, const KubeListM
     if (error) {
         informer_fail(informer, error);
     } else {
-        kube_watch_on_probe(&informer->watch, meta->rv, loop_now(informer->loop));
+        kube_watch_on_probe(&informer->watch, meta->rv, kube_store_highest(informer->store),
+                            loop_now(informer->loop));
     }
     informer_step(informer);
 }
@@ -387,6 +393,17 @@ void kube_informer_stop(KubeInformer *informer)
     watch->running = false;
     watch->not_before_ns = 0;
     watch->state = KUBE_WATCH_EMPTY;
+}
+
+void kube_informer_rewind(KubeInformer *informer)
+{
+    if (!informer->started || informer->watch.rewind) {
+        return;
+    }
+    kube_informer_stop(informer);
+    kube_watch_distrust(&informer->watch);
+    informer->told = true;
+    kube_informer_start(informer);
 }
 
 KubeInformer *kube_informer_free(KubeInformer *informer)

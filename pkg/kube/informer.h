@@ -31,6 +31,10 @@ typedef struct KubeInformerConfig {
     /* Called when the first list is complete, after each failure (error set) and after recovery.
      * May be NULL. */
     void (*on_state)(KubeInformer *informer, const KubeError *error, void *ctx);
+    /* The server's versions went back, as after a restore from a backup: told once, before the list
+     * that takes that in. Other informers of the server can be told with kube_informer_rewind(),
+     * but not from inside. May be NULL. */
+    void (*on_rewind)(KubeInformer *informer, void *ctx);
     void *ctx;
 } KubeInformerConfig;
 
@@ -51,6 +55,10 @@ KubeInformer *kube_informer_free(KubeInformer *informer);
 void kube_informer_start(KubeInformer *informer);
 /* Keeps the store. Not from inside a listener; on_state may. */
 void kube_informer_stop(KubeInformer *informer);
+
+/* Versions went back, as another informer has found out: lists anew and believes it. on_rewind is
+ * not called for it. Not from inside a listener, on_state or on_rewind. */
+void kube_informer_rewind(KubeInformer *informer);
 
 KubeStore *kube_informer_store(KubeInformer *informer);
 bool kube_informer_synced(const KubeInformer *informer); /* the first list is complete */

@@ -51,6 +51,7 @@ struct KubeStore {
     size_t n_indexes;
     uint64_t seed;
     uint32_t epoch;
+    uint64_t highest;
     uint64_t list_rv; /* of the last complete list, 0 = none or unknown */
     bool telling;     /* listeners run: no change now */
     HMap by_key;
@@ -260,6 +261,7 @@ int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
     KubeStoreEntry *entry;
 
     CHECK(!store->telling && obj->kind == store->kind);
+    store->highest = obj->rv > store->highest ? obj->rv : store->highest;
     if (stone && (obj->rv == 0 || obj->rv <= stone->rv)) {
         stone->listed = stone->listed || origin == KUBE_CHANGE_LIST;
         return KUBE_STORE_DEAD;
@@ -360,10 +362,16 @@ int kube_store_relist_end(KubeStore *store, uint64_t list_rv)
     return back ? KUBE_STORE_WENT_BACK : 0;
 }
 
+uint64_t kube_store_highest(const KubeStore *store)
+{
+    return store->highest;
+}
+
 void kube_store_rewind(KubeStore *store)
 {
     CHECK(!store->telling);
     store->list_rv = 0;
+    store->highest = 0;
     list_foreach (&store->dead_fifo, n) {
         tombstone_free(store, list_entry(n, Tombstone, fifo));
     }

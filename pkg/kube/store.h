@@ -104,6 +104,8 @@ void kube_store_relist_begin(KubeStore *store);
  * (etcd restored from a backup). Call kube_store_rewind() and list again.
  */
 int kube_store_relist_end(KubeStore *store, uint64_t list_rv);
+/* Highest version of an object seen since the start or the last rewind, 0 = none. */
+uint64_t kube_store_highest(const KubeStore *store);
 /* Versions of the server have gone back: what is held stays until the next relist or event, which
  * wins over it whatever its version; what was deleted may come back. Call before a relist. */
 void kube_store_rewind(KubeStore *store);

@@ -49,7 +49,8 @@ static void watch_start_list(KubeWatch *watch)
     watch->paged_next = false;
     watch->rv[0] = '\0';
     strbuf_clear(&watch->cont);
-    watch->probe = watch->behind = false;
+    watch->probe = false;
+    watch->doubt = 0;
     if (watch->rewind) {
         watch->rewind = false;
         watch->highest = 0;
@@ -162,21 +163,23 @@ void kube_watch_distrust(KubeWatch *watch)
     watch->rewind = true;
 }
 
-void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t now_ns)
+void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t known, uint64_t now_ns)
 {
     uint64_t server = kube_rv_parse(rv);
 
     CHECK(watch->state == KUBE_WATCH_PROBING && watch->running);
     watch->running = false;
     watch->state = KUBE_WATCH_LISTED;
-    if (server == 0 || server >= watch->highest) {
-        watch->probe = watch->behind = false;
-    } else if (!watch->behind) {
-        watch->behind = true;
+    watch->highest = known > watch->highest ? known : watch->highest;
+    if (server != 0 && server < watch->highest && watch->doubt == 0) {
+        watch->doubt = watch->highest;
         watch->not_before_ns = now_ns + KUBE_WATCH_CONFIRM_NS;
-    } else {
-        watch->probe = watch->behind = false;
-        watch->rewind = true;
+        return;
+    }
+    watch->rewind = server != 0 && server < watch->doubt;
+    watch->probe = false;
+    watch->doubt = 0;
+    if (watch->rewind) {
         watch->state = KUBE_WATCH_EMPTY;
     }
 }

@@ -87,14 +87,14 @@ struct KubeWatch {
     KubeWatchEventFn fn;
     Rng rng;
     KubeWatchState state;
-    bool streams;         /* lists are streamed */
-    bool paged_next;      /* but not the next one */
-    bool running;         /* a request is in flight */
-    bool probe;           /* ask for the version before the next watch */
-    bool behind;          /* the last answer to that was older than `highest` */
-    bool rewind;          /* the next list begins with KUBE_WATCH_REWIND */
-    uint64_t highest;     /* version that the server has told, 0 = unknown */
-    uint32_t failures;    /* in a row, for the back-off */
+    bool streams;      /* lists are streamed */
+    bool paged_next;   /* but not the next one */
+    bool running;      /* a request is in flight */
+    bool probe;        /* ask for the version before the next watch */
+    bool rewind;       /* the next list begins with KUBE_WATCH_REWIND */
+    uint64_t highest;  /* version that the server has told, 0 = unknown */
+    uint64_t doubt;    /* what `highest` was when the server was first behind it, 0 = it was not */
+    uint32_t failures; /* in a row, for the back-off */
     uint32_t undecodable; /* watches in a row that ended at a bad event */
     uint64_t not_before_ns;
     uint64_t started_ns;
@@ -116,8 +116,9 @@ void kube_watch_next(KubeWatch *watch, uint64_t now_ns, KubeWatchAction *ret_act
 /* An item of the running page, and the page's end. */
 void kube_watch_on_item(KubeWatch *watch, KubeObj *obj);
 void kube_watch_on_page(KubeWatch *watch, Str rv, Str cont, uint64_t now_ns);
-/* The version that the running probe was answered with. */
-void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t now_ns);
+/* The version that the running probe was answered with; `known`: the highest that was seen besides
+ * this watch, as in answers to writes. */
+void kube_watch_on_probe(KubeWatch *watch, Str rv, uint64_t known, uint64_t now_ns);
 /* From inside KUBE_WATCH_INIT_DONE: the list shows that versions went back; list again. */
 void kube_watch_distrust(KubeWatch *watch);
 /* Bytes of the running watch or stream, cut anywhere. <0: it is over, report it with on_fail(). */

@@ -116,6 +116,8 @@ void fakeapi_compact(FakeApi *api);
 typedef struct FakeBackup FakeBackup;
 FakeBackup *fakeapi_backup(FakeApi *api);
 FakeBackup *fakeapi_backup_free(FakeBackup *backup); /* returns NULL */
+/* So many versions went to kinds that are not in this world. */
+void fakeapi_skip_versions(FakeApi *api, uint64_t n);
 void fakeapi_restore(FakeApi *api, const FakeBackup *backup);
 /* Writes every request down for fakeapi_trace(); on by default. */
 void fakeapi_set_trace(FakeApi *api, bool on);

@@ -57,6 +57,12 @@ static const SimKnobSpec specs[SIM_KNOBS_] = {
     [SIM_STRANGER] = {"stranger", SIM_CLASS_TIMED, .user = true, .period_s = 5},
     [SIM_CLAIM_BURST] = {"claim-burst", SIM_CLASS_TIMED, .user = true, .period_s = 5},
     [SIM_NO_ELECTION] = {"no-election", SIM_CLASS_MODE, .most = 2},
+    [SIM_PAGES] = {"pages", SIM_CLASS_MODE, .most = 2},
+    [SIM_CONTINUE_GONE] = {"continue-gone", SIM_CLASS_REQUEST, .most = 0.3},
+    [SIM_RESTORE] = {"restore", SIM_CLASS_TIMED, .period_s = 12},
+    [SIM_EXTRA_SANDBOX] = {"extra-sandbox", SIM_CLASS_TIMED, .user = true, .period_s = 6},
+    [SIM_NAME_RACE] = {"name-race", SIM_CLASS_REQUEST, .user = true, .most = 0.1},
+    [SIM_POD_DISRUPTED] = {"pod-disrupted", SIM_CLASS_TIMED, .period_s = 6},
     [SIM_NAMESPACE] = {"namespace", SIM_CLASS_TIMED, .user = true, .period_s = 30},
 };
 

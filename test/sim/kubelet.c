@@ -152,7 +152,7 @@ static void on_timer(LoopTimer *timer)
 
 /* ---- births and deaths ---- */
 
-static void born(Kubelet *kubelet, const json_t *pod)
+static PodLife *born(Kubelet *kubelet, const json_t *pod)
 {
     Sim *sim = kubelet->sim;
     PodLife *life = xcalloc(1, sizeof(*life));
@@ -175,6 +175,24 @@ static void born(Kubelet *kubelet, const json_t *pod)
     loop_timer_init(&life->timer, on_timer);
     list_push_back(&kubelet->pods, &life->node);
     wake_in(life, wait);
+    return life;
+}
+
+/* The Pod's state went back: so does the kubelet, which goes by it. */
+static void went_back(PodLife *life, const json_t *pod)
+{
+    Str phase = jx_get_str(pod, "status", "phase");
+
+    life->blinks = false;
+    if (str_eq(phase, STR("Running"))) {
+        life->stage = POD_RUNNING;
+        life->blinks = true; /* Ready again, if it was not */
+    } else if (!str_eq(phase, STR("Pending"))) {
+        life->stage = POD_OVER;
+    } else {
+        life->stage = jx_get_str(pod, "spec", "nodeName").len > 0 ? POD_SCHEDULED : POD_NEW;
+    }
+    wake_in(life, between(life->kubelet, NS_PER_MS, NS_PER_S));
 }
 
 void kubelet_on_change(Kubelet *kubelet, const FakeChange *change)
@@ -185,7 +203,11 @@ void kubelet_on_change(Kubelet *kubelet, const FakeChange *change)
         return;
     }
     if (!change->before) {
-        born(kubelet, change->after);
+        PodLife *life = born(kubelet, change->after);
+
+        if (kubelet->sim->restoring) {
+            went_back(life, change->after);
+        }
         return;
     }
     uid = jx_get_str(change->before, "metadata", "uid");
@@ -195,6 +217,9 @@ void kubelet_on_change(Kubelet *kubelet, const FakeChange *change)
         if (!change->after && str_eq(str_from(life->uid), uid)) {
             life_free(life);
             return;
+        }
+        if (kubelet->sim->restoring && str_eq(str_from(life->uid), uid)) {
+            went_back(life, change->after);
         }
     }
 }
@@ -228,6 +253,11 @@ void kubelet_trouble(Kubelet *kubelet, SimKnob knob)
         (void)status(life, "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
                            "\"True\"},{\"type\":\"Ready\",\"status\":\"False\"}]}}");
         wake_in(life, sim_between(kubelet->sim, knob, NS_PER_MS, 4 * NS_PER_S));
+    } else if (knob == SIM_POD_DISRUPTED) {
+        (void)status(life, "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                           "\"True\"},{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":"
+                           "\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                           "\"EvictionByEvictionAPI\"}]}}");
     } else if (sim_between(kubelet->sim, knob, 0, 1) == 0) {
         life->end = "Failed";
         life->blinks = false;

@@ -364,6 +364,28 @@ void link_stall_watches(SimLink *link)
     }
 }
 
+void link_reset(SimLink *link)
+{
+    list_foreach (&link->calls, n) {
+        SimCall *call = list_entry(n, SimCall, node);
+
+        if (!call->submitted || (call->inner.stream && call->stuck)) {
+            continue;
+        }
+        if (!call->ended) {
+            kube_cancel(fakeapi_transport(call->sim->api), &call->inner);
+            call->ended = true;
+        }
+        vec_foreach (&call->pieces, it) {
+            free(it->text);
+        }
+        vec_free(&call->pieces);
+        call->last_due_ns = 0;
+        loop_timer_disarm(&call->deliver);
+        watch_end_at(call, ECONNRESET, 0);
+    }
+}
+
 /* ---- what becomes of a request ---- */
 
 typedef struct Fate {
@@ -385,6 +407,7 @@ static const Fate fates[] = {
     {SIM_INVALID, true, {.kind = FAKE_STATUS, .http = 422, .reason = "Invalid"}},
     {SIM_TRUNCATED, false, {.kind = FAKE_TRUNCATED}},
     {SIM_STALE_LIST, false, {.kind = FAKE_STALE, .lag = 1}},
+    {SIM_CONTINUE_GONE, false, {.kind = FAKE_STATUS, .http = 410, .reason = "Expired"}},
 };
 
 /* Quotas and policies refuse new objects; a spec that was refused stays refused, which only a Pod
@@ -397,6 +420,9 @@ static bool is_possible(const Fate *fate, const FakeCall *call)
     if (fate->knob == SIM_STALE_LIST) {
         return call->method == KUBE_GET && !call->name.ptr && (!call->watch || call->streams);
     }
+    if (fate->knob == SIM_CONTINUE_GONE) {
+        return call->cont;
+    }
     if (fate->knob == SIM_FORBIDDEN) {
         return call->method == KUBE_POST;
     }
@@ -404,6 +430,19 @@ static bool is_possible(const Fate *fate, const FakeCall *call)
         return call->method == KUBE_POST && call->kind->id == KUBE_POD;
     }
     return true;
+}
+
+/* Of so many versions, those that came within the time that a server may lag. */
+static uint64_t lag_within(const Sim *sim, uint64_t lag)
+{
+    uint64_t rv = fakeapi_rv(sim->api);
+
+    while (lag > 0 && (rv < lag || sim->changed_ns[(rv - lag + 1) % ARRAY_LEN(sim->changed_ns)] +
+                                           SIM_LAG_MAX_NS <
+                                       sim->clock.now_mono_ns)) {
+        lag--;
+    }
+    return lag;
 }
 
 static FakeVerdict draw_fate(Sim *sim, const FakeCall *call, const char **ret_name)
@@ -423,7 +462,7 @@ static FakeVerdict draw_fate(Sim *sim, const FakeCall *call, const char **ret_na
         verdict.reason = verdict.http == 503 ? "ServiceUnavailable" : "InternalError";
     }
     if (verdict.kind == FAKE_STALE) {
-        verdict.lag = sim_between(sim, SIM_STALE_LIST, 1, 60);
+        verdict.lag = lag_within(sim, sim_between(sim, SIM_STALE_LIST, 1, SIM_LAG_MAX));
     }
     return verdict;
 }
@@ -457,6 +496,10 @@ FakeVerdict link_judge(void *ctx, const FakeCall *call)
         verdict.kind = FAKE_LOST_AFTER;
         fate = "and it dies";
     }
+    if (call->method == KUBE_POST && verdict.kind == FAKE_PASS && sim_chance(sim, SIM_NAME_RACE)) {
+        users_race(sim->users, call);
+    }
+    oracle_on_request(sim->oracle, sent->replica, call, verdict.kind == FAKE_PASS && sent->outer);
     sim->result.requests++;
     sim->result.writes += write;
     sim_hash(sim, str_from(sent->path));

@@ -40,6 +40,9 @@ struct Oracle {
     Sim *sim;
     HMap rates;
     HMap seen;
+    char *taken;               /* "kind ns/name uid": a name that we were told is taken */
+    const Replica *taken_from; /* who was told */
+    uint64_t taken_ns;
 };
 
 /* ---- objects ---- */
@@ -186,6 +189,15 @@ static bool seen_lately(const Oracle *oracle, const char *key)
 static bool two_lead(const Sim *sim)
 {
     return replica_leads(sim->replicas[0]) && replica_leads(sim->replicas[1]);
+}
+
+/* One leader, one storage, and both for a while. */
+static bool is_alone(const Sim *sim)
+{
+    uint64_t now = sim->clock.now_mono_ns;
+
+    return !two_lead(sim) && now >= sim->last_life_ns + UNREST_NS &&
+           (sim->restored_ns == 0 || now >= sim->restored_ns + SEEN_NS);
 }
 
 #define NAME_ARG(object) STR_ARG(meta(object, "namespace")), STR_ARG(meta(object, "name"))
@@ -339,6 +351,7 @@ static void check_pool_size(Oracle *oracle, const json_t *sandbox)
     AUTO(mem) char *key = NULL;
     const Seen *seen;
     Owner owner;
+    size_t most;
     size_t n;
 
     if (!owner_of(sandbox, &owner) || !str_eq(owner.kind, STR(KIND_SANDBOX_WARM_POOL))) {
@@ -347,12 +360,13 @@ static void check_pool_size(Oracle *oracle, const json_t *sandbox)
     key = xasprintf("pool " STR_FMT, STR_ARG(owner.uid));
     seen = seen_find(oracle, key);
     n = count_owned(oracle->sim, KUBE_SANDBOX, owner.uid, is_there);
-    /* What a leader had on its way when it ended, its successor does not know of. */
-    if (two_lead(oracle->sim) ||
-        oracle->sim->clock.now_mono_ns < oracle->sim->last_life_ns + UNREST_NS) {
-        return;
+    most = seen ? (size_t)seen->most + scale_surge((size_t)seen->most) : SIZE_MAX / 2;
+    /* What a leader had on its way when it ended, its successor does not know of, and two at once
+     * do not know of each other: then as many again. */
+    if (!is_alone(oracle->sim)) {
+        most *= 2;
     }
-    if (seen && n > (size_t)seen->most + scale_surge((size_t)seen->most)) {
+    if (n > most) {
         sim_fail(oracle->sim,
                  "pool of " STR_FMT "/" STR_FMT " has %d members, wanted are at most %d",
                  NAME_ARG(sandbox), (int)n, (int)seen->most);
@@ -528,10 +542,12 @@ static void note(Oracle *oracle, const FakeChange *change)
 
 void oracle_on_change(Oracle *oracle, const FakeChange *change)
 {
+    counts_on_change(oracle->sim, change);
     if (!change->req) {
         note(oracle, change);
         return;
     }
+    words_on_change(oracle->sim, change, is_alone(oracle->sim));
     switch (change->kind->id) {
     case KUBE_POD:
     case KUBE_SERVICE:
@@ -553,6 +569,36 @@ void oracle_on_change(Oracle *oracle, const FakeChange *change)
     note(oracle, change);
 }
 
+/* Who was told that a name is taken looks at what has it before it tries again. */
+void oracle_on_request(Oracle *oracle, const Replica *replica, const FakeCall *call, bool passes)
+{
+    AUTO(mem) char *ns = xstrndup(call->ns.ptr ? call->ns.ptr : "", call->ns.len);
+    AUTO(mem) char *name = xstrndup(call->name.ptr ? call->name.ptr : "", call->name.len);
+    AUTO(mem) char *key = xasprintf("%s %s/%s", call->kind->plural, ns, name);
+    bool told = oracle->taken && strcmp(oracle->taken, key) == 0 && oracle->taken_from == replica;
+
+    if (call->method == KUBE_GET) {
+        if (told) {
+            free(TAKE(oracle->taken));
+        }
+        return;
+    }
+    if (call->method != KUBE_POST || !passes || call->kind->id == KUBE_EVENT ||
+        call->kind->id == KUBE_LEASE || !fakeapi_get(oracle->sim->api, call->kind->id, ns, name)) {
+        return;
+    }
+    if (told && is_alone(oracle->sim) &&
+        oracle->taken_ns > oracle->sim->last_life_ns - 1000 * NS_PER_S &&
+        sim_now(oracle->sim) < oracle->taken_ns + NS_PER_S) {
+        sim_fail(oracle->sim, "%s creates %s again, which it was told is there, and has not looked",
+                 replica_name(replica), key);
+    }
+    free(oracle->taken);
+    oracle->taken = TAKE(key);
+    oracle->taken_from = replica;
+    oracle->taken_ns = sim_now(oracle->sim);
+}
+
 void oracle_on_write(Oracle *oracle, const Replica *replica, const FakeCall *call)
 {
     AUTO(mem)
@@ -562,8 +608,7 @@ void oracle_on_write(Oracle *oracle, const Replica *replica, const FakeCall *cal
     uint64_t minute = sim_now(oracle->sim) / (60 * NS_PER_S);
     Rate *rate = NULL;
 
-    /* Two leaders that see different things contradict each other until one of them stops. */
-    if (call->kind->id == KUBE_EVENT || two_lead(oracle->sim)) {
+    if (call->kind->id == KUBE_EVENT) {
         return;
     }
     for (HMapNode *n = hmap_first(&oracle->rates, hash); n && !rate; n = hmap_next(n)) {
@@ -615,6 +660,7 @@ Oracle *oracle_free(Oracle *oracle)
     }
     hmap_deinit(&oracle->rates);
     hmap_deinit(&oracle->seen);
+    free(oracle->taken);
     free(oracle);
     return NULL;
 }

@@ -7,7 +7,7 @@
  * A process never ends inside its own callbacks: it is marked and buried by the world's loop.
  */
 #include "base/mem.h"
-#include "test/sim/sim.h"
+#include "test/sim/oracle.h"
 
 #define REPLICA_BACK_NS (500 * NS_PER_MS)
 
@@ -24,6 +24,7 @@ struct Replica {
     Loop *loop; /* this and the next two: NULL while it is down */
     SimLink *link;
     Manager *manager;
+    Metrics *metrics;
     Logger *log; /* NULL: silent */
     bool dying;  /* does nothing any more */
     LoopTimer start;
@@ -136,6 +137,8 @@ void replica_start(Replica *replica)
     }
     config.log = replica->log;
     config.loop = replica->loop;
+    replica->metrics = metrics_new();
+    config.metrics = replica->metrics;
     config.transport = link_transport(replica->link);
     CHECK(manager_new(&config, &replica->manager, NULL) == 0);
     sim_tell(replica->sim, "%s     starts, life %u", replica->name, replica->lives);
@@ -145,7 +148,9 @@ void replica_start(Replica *replica)
 static void end(Replica *replica)
 {
     replica->sim->last_life_ns = replica->sim->clock.now_mono_ns;
+    counts_take(replica->sim, replica->metrics);
     replica->manager = manager_free(replica->manager);
+    metrics_free(TAKE(replica->metrics));
     replica->link = link_free(replica->link);
     replica->loop = loop_free(replica->loop);
     replica->log = logger_free(replica->log);
@@ -194,6 +199,13 @@ void replica_heal(Replica *replica)
 {
     replica->paused_until_ns = 0;
     replica->wall_offset_ns = 0;
+}
+
+void replica_reset(Replica *replica)
+{
+    if (replica->link) {
+        link_reset(replica->link);
+    }
 }
 
 bool replica_write_kills(Replica *replica)

@@ -66,6 +66,9 @@ static void on_change(void *ctx, const FakeChange *change)
 
     sim_hash_u64(sim, change->rv);
     sim_hash_u64(sim, (uint64_t)change->kind->id);
+    if (!sim->restoring) {
+        sim->changed_ns[change->rv % ARRAY_LEN(sim->changed_ns)] = sim->clock.now_mono_ns;
+    }
     kubelet_on_change(sim->kubelet, change);
     oracle_on_change(sim->oracle, change);
 }
@@ -86,6 +89,30 @@ static void steal_lease(Sim *sim)
     if (lease) {
         sim_tell(sim, "fault  the Lease is deleted");
         (void)fakeapi_delete(sim->api, KUBE_LEASE, "system", MANAGER_LEASE_NAME);
+    }
+}
+
+/* Backups are taken and played back in turn. */
+static void restore(Sim *sim)
+{
+    if (!sim->backup) {
+        sim_tell(sim, "fault  a backup is taken at version %llu",
+                 (unsigned long long)fakeapi_rv(sim->api));
+        sim->backup = fakeapi_backup(sim->api);
+        /* A server is busy with much that is not ours: versions that are lost are many. */
+        fakeapi_skip_versions(sim->api, 100000);
+        return;
+    }
+    sim_tell(sim, "fault  the storage goes back from version %llu",
+             (unsigned long long)fakeapi_rv(sim->api));
+    sim->restored_ns = sim->clock.now_mono_ns;
+    sim->restoring = true;
+    fakeapi_restore(sim->api, sim->backup);
+    sim->restoring = false;
+    sim->backup = fakeapi_backup_free(sim->backup);
+    link_ghosts_free(sim);
+    for (size_t i = 0; i < SIM_REPLICAS; i++) {
+        replica_reset(sim->replicas[i]);
     }
 }
 
@@ -118,6 +145,10 @@ static void act(Sim *sim, SimKnob knob)
     case SIM_CLOCK_JUMP:
         jump_clock(sim, replica);
         break;
+    case SIM_RESTORE:
+        restore(sim);
+        break;
+    case SIM_POD_DISRUPTED:
     case SIM_POD_EVICTED:
     case SIM_POD_BLINKS:
         kubelet_trouble(sim->kubelet, knob);
@@ -298,7 +329,10 @@ static void options_draw(Sim *sim)
         sim->controller.sandbox_write_behind_ns = (int64_t)NS_PER_S;
     }
     fakeapi_set_pod_grace(sim->api, rng_below(&rng, 3) * 700 * NS_PER_MS);
-    fakeapi_set_streams(sim->api, rng_below(&rng, 3) > 0);
+    fakeapi_set_streams(sim->api, rng_below(&rng, 3) > 0 && !sim_is_on(sim, SIM_PAGES));
+    if (sim_is_on(sim, SIM_PAGES)) {
+        fakeapi_set_page_max(sim->api, 1 + sim_between(sim, SIM_PAGES, 0, 4));
+    }
 }
 
 static void sim_init(Sim *sim, const SimOptions *options)
@@ -331,6 +365,7 @@ static void sim_deinit(Sim *sim)
     sim->users = users_free(sim->users);
     sim->kubelet = kubelet_free(sim->kubelet);
     fakeapi_set_observer(sim->api, NULL, NULL);
+    sim->backup = fakeapi_backup_free(sim->backup);
     sim->api = fakeapi_free(sim->api);
     sim->oracle = oracle_free(sim->oracle);
     sim->loop = loop_free(sim->loop);

@@ -30,6 +30,9 @@
 #define SIM_REST_NS (30 * NS_PER_S)
 /* A run that needs more steps than this hangs in one place. */
 #define SIM_STEPS_MAX 2000000
+/* A server that lags behind is this far behind at most, in versions and in time. */
+#define SIM_LAG_MAX 60
+#define SIM_LAG_MAX_NS (3 * NS_PER_S)
 
 /* What may go wrong and what may be done; the table is in knobs.c. */
 typedef enum SimKnob {
@@ -87,7 +90,13 @@ typedef enum SimKnob {
     SIM_NAMESPACE, /* everything in a namespace goes */
     SIM_CLAIM_BURST,
     SIM_NO_ELECTION, /* a replica alone, which leads at once */
-    SIM_KNOBS_,      /* new ones go before this: seeds keep their meaning */
+    SIM_PAGES,       /* lists come in small pages */
+    SIM_CONTINUE_GONE,
+    SIM_RESTORE,       /* storage goes back to a backup */
+    SIM_EXTRA_SANDBOX, /* a claim gets a second one by hand */
+    SIM_NAME_RACE,     /* somebody takes the name just before our create */
+    SIM_POD_DISRUPTED, /* on its way to be evicted, and says so */
+    SIM_KNOBS_,        /* new ones go before this: seeds keep their meaning */
 } SimKnob;
 
 typedef enum SimClass {
@@ -137,6 +146,12 @@ typedef enum SimPhase {
     SIM_REST,
 } SimPhase;
 
+/* Starts of claims. */
+typedef struct SimCounts {
+    uint64_t warm;
+    uint64_t cold;
+} SimCounts;
+
 typedef struct SimTimer {
     LoopTimer timer;
     Sim *sim;
@@ -159,9 +174,15 @@ struct Sim {
     Kubelet *kubelet;
     Users *users;
     Oracle *oracle;
-    SimTimer timers[SIM_KNOBS_]; /* of TIMED knobs */
-    List ghosts;                 /* calls whose sender is gone */
-    const SimCall *submitting;   /* the call that is being handed to the API server */
+    SimTimer timers[SIM_KNOBS_];          /* of TIMED knobs */
+    FakeBackup *backup;                   /* NULL = none taken */
+    bool restoring;                       /* changes are those of a restore */
+    uint64_t restored_ns;                 /* the last time that was done */
+    uint64_t changed_ns[SIM_LAG_MAX + 1]; /* when version n came, by n modulo the size */
+    SimCounts counted;
+    SimCounts happened;
+    List ghosts;               /* calls whose sender is gone */
+    const SimCall *submitting; /* the call that is being handed to the API server */
     SimResult result;
 };
 
@@ -200,7 +221,8 @@ void replica_pause(Replica *replica, uint64_t ns);
 void replica_jump(Replica *replica, int64_t ns);
 /* Cuts or stalls its watches. */
 void replica_trouble(Replica *replica, SimKnob knob);
-void replica_heal(Replica *replica); /* no pause, right clock */
+void replica_reset(Replica *replica); /* its connections break */
+void replica_heal(Replica *replica);  /* no pause, right clock */
 bool replica_is_up(const Replica *replica);
 bool replica_leads(const Replica *replica);
 bool replica_is_idle(const Replica *replica);
@@ -227,6 +249,8 @@ void link_stall_watches(SimLink *link);
 const Replica *link_author(const KubeRequest *req);
 FakeVerdict link_judge(void *ctx, const FakeCall *call);
 void link_ghosts_free(Sim *sim);
+/* The server is a new one: what is on its way in either direction is lost. */
+void link_reset(SimLink *link);
 
 /* kubelet.c */
 Kubelet *kubelet_new(Sim *sim);
@@ -240,6 +264,8 @@ void kubelet_trouble(Kubelet *kubelet, SimKnob knob);
 Users *users_new(Sim *sim);
 Users *users_free(Users *users);
 void users_act(Users *users, SimKnob knob);
+/* Takes the name of what is about to be created. */
+void users_race(Users *users, const FakeCall *call);
 /* Takes away what stands in the controller's way. */
 void users_heal(Users *users);
 
@@ -247,6 +273,8 @@ void users_heal(Users *users);
 Oracle *oracle_new(Sim *sim);
 Oracle *oracle_free(Oracle *oracle);
 void oracle_on_change(Oracle *oracle, const FakeChange *change);
+/* A request of a controller for one object is on its way. */
+void oracle_on_request(Oracle *oracle, const Replica *replica, const FakeCall *call, bool passes);
 /* A write request of a controller is on its way. */
 void oracle_on_write(Oracle *oracle, const Replica *replica, const FakeCall *call);
 void oracle_check_rest(Sim *sim);

@@ -358,6 +358,46 @@ static void create_stranger(Users *users, SimKnob knob)
     }
 }
 
+void users_race(Users *users, const FakeCall *call)
+{
+    AUTO(mem) char *ns = xstrndup(call->ns.ptr, call->ns.len);
+    AUTO(mem) char *name = xstrndup(call->name.ptr ? call->name.ptr : "", call->name.len);
+    const char *spec = call->kind->id == KUBE_SERVICE ? "{clusterIP: None}"
+                                                      : "{containers: [{name: c, image: i}]}";
+    AUTO(mem) char *text = NULL;
+
+    if ((call->kind->id != KUBE_SERVICE && call->kind->id != KUBE_POD) ||
+        fakeapi_get(users->sim->api, call->kind->id, ns, name)) {
+        return;
+    }
+    text = xasprintf("{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: %s, "
+                     "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: "
+                     "stranger, controller: true}]}, spec: %s}",
+                     call->kind->kind, name, ns, spec);
+    create(users, text);
+    vec_push(&users->strangers, xasprintf("%s %s %s", call->kind->plural, ns, name));
+}
+
+/* A second Sandbox that names the claim as its owner, as a controller with an old cache, or a
+ * restored backup, may leave behind. */
+static void create_extra(Users *users, SimKnob knob)
+{
+    const json_t *claim = any(users, knob, KUBE_CLAIM);
+    AUTO(mem) char *text = NULL;
+
+    if (!claim) {
+        return;
+    }
+    text = xasprintf(
+        "{apiVersion: agents.x-k8s.io/v1beta1, kind: Sandbox, metadata: {name: x%d, namespace: "
+        "%s, ownerReferences: [{apiVersion: extensions.agents.x-k8s.io/v1beta1, kind: "
+        "SandboxClaim, name: %s, uid: %s, controller: true, blockOwnerDeletion: true}]}, spec: "
+        "{podTemplate: {spec: {containers: [{name: c, image: i}]}}}}",
+        (int)roll(users, knob, 100), jx_get_str(claim, "metadata", "namespace").ptr,
+        jx_get_str(claim, "metadata", "name").ptr, jx_get_str(claim, "metadata", "uid").ptr);
+    create(users, text);
+}
+
 /* ---- a namespace goes ---- */
 
 static void wipe(Users *users, const char *ns)
@@ -425,6 +465,9 @@ void users_act(Users *users, SimKnob knob)
         break;
     case SIM_CHILD_EDIT:
         edit_child(users, knob);
+        break;
+    case SIM_EXTRA_SANDBOX:
+        create_extra(users, knob);
         break;
     case SIM_STRANGER:
         create_stranger(users, knob);

@@ -238,7 +238,7 @@ T_TEST(watch_back_off_grows_to_its_cap_and_resets)
     for (int i = 0; i < 12; i++) {
         kube_watch_on_fail(&rig.watch, &error, rig.now);
         T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
-        kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+        kube_watch_on_probe(&rig.watch, STR("10"), 0, rig.now);
         T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
         most = wait > most ? wait : most;
         T_CHECK(wait >= 400 * NS_PER_MS && wait <= 30 * NS_PER_S);
@@ -503,10 +503,10 @@ T_TEST(watch_goes_on_where_the_server_is_no_older)
 
     start(&rig);
     lose(&rig);
-    kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("10"), 0, rig.now);
     T_EQ_STR(next(&rig).rv, "10");
     lose(&rig);
-    kube_watch_on_probe(&rig.watch, STR("not a number"), rig.now); /* says nothing */
+    kube_watch_on_probe(&rig.watch, STR("not a number"), 0, rig.now); /* says nothing */
     T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
     T_EQ_STR(strbuf_str(&rig.log), "");
 }
@@ -518,10 +518,10 @@ T_TEST(watch_server_that_lags_is_given_time)
 
     start(&rig);
     lose(&rig);
-    kube_watch_on_probe(&rig.watch, STR("9"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("9"), 0, rig.now);
     T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
     T_EQ_INT(wait, KUBE_WATCH_CONFIRM_NS);
-    kube_watch_on_probe(&rig.watch, STR("12"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("12"), 0, rig.now);
     T_EQ_STR(next(&rig).rv, "10");
     T_EQ_STR(strbuf_str(&rig.log), "");
 }
@@ -536,9 +536,9 @@ T_TEST(watch_server_that_stays_behind_is_listed_anew)
     T_OK(data(&rig, EVENT("ADDED", "b", "40"), &error));
     strbuf_clear(&rig.log);
     lose(&rig);
-    kube_watch_on_probe(&rig.watch, STR("20"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("20"), 0, rig.now);
     T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
-    kube_watch_on_probe(&rig.watch, STR("39"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("39"), 0, rig.now);
     T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_LIST);
     kube_watch_on_page(&rig.watch, STR("41"), STR(""), rig.now);
     T_EQ_STR(next(&rig).rv, "41");
@@ -557,7 +557,7 @@ T_TEST(watch_list_from_the_past_is_asked_about)
     T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_LIST);
     kube_watch_on_page(&rig.watch, STR("5"), STR(""), rig.now);
     T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_PROBE);
-    kube_watch_on_probe(&rig.watch, STR("10"), rig.now); /* only the list was old */
+    kube_watch_on_probe(&rig.watch, STR("10"), 0, rig.now); /* only the list was old */
     T_EQ_STR(next(&rig).rv, "5");
     T_EQ_STR(strbuf_str(&rig.log), "INIT DONE ");
 }
@@ -589,6 +589,35 @@ T_TEST(watch_failed_probe_is_repeated)
     start(&rig);
     lose(&rig);
     lose(&rig);
-    kube_watch_on_probe(&rig.watch, STR("10"), rig.now);
+    kube_watch_on_probe(&rig.watch, STR("10"), 0, rig.now);
     T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH);
+}
+
+/* A version that only an answer to a write of ours has told. */
+T_TEST(watch_probe_is_compared_with_what_writes_told)
+{
+    AUTO(rig) Rig rig;
+    uint64_t wait;
+
+    start(&rig);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("20"), 30, rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("29"), 50, rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_LIST);
+    T_EQ_STR(strbuf_str(&rig.log), "REWIND INIT ");
+}
+
+/* Behind what was written since is not behind what was known. */
+T_TEST(watch_doubt_is_about_what_was_known_then)
+{
+    AUTO(rig) Rig rig;
+    uint64_t wait;
+
+    start(&rig);
+    lose(&rig);
+    kube_watch_on_probe(&rig.watch, STR("20"), 30, rig.now);
+    T_EQ_INT(next_after_wait(&rig, &wait).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("31"), 50, rig.now);
+    T_EQ_STR(next(&rig).rv, "10");
 }
