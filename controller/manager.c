@@ -141,6 +141,15 @@ static void on_rewind_all(LoopDefer *defer)
     }
 }
 
+static void on_went_back(void *ctx)
+{
+    Manager *manager = ctx;
+
+    LOG_WARN(manager->config.log, "the server's resourceVersions went back: all is listed anew");
+    manager->rewound = NULL;
+    loop_defer_post(manager->config.loop, &manager->rewind);
+}
+
 static void on_rewind(KubeInformer *informer, void *ctx)
 {
     Manager *manager = ctx;
@@ -205,6 +214,7 @@ static void exec_setup(Manager *manager)
         .seed = manager->config.seed,
         .may_write = may_write,
         .on_rival = on_rival,
+        .on_went_back = on_went_back,
         .ctx = manager,
     };
 

@@ -22,6 +22,8 @@ typedef struct Entry {
     ListNode lru;
     char *uid;
     int64_t generation;
+    uint64_t rv; /* highest seen: an older one is of a storage that went back, where a generation
+                    says nothing */
     TemplateFacts facts;
     VEC(Verdict) verdicts;
 } Entry;
@@ -113,7 +115,8 @@ static Entry *entry_get(TemplateCache *cache, const KubeObj *template)
     uint64_t hash = hash_str(0, template->uid);
     Entry *entry = entry_find(cache, template->uid, hash);
 
-    if (entry && entry->generation == kube_obj_generation(template)) {
+    if (entry && entry->generation == kube_obj_generation(template) && template->rv >= entry->rv) {
+        entry->rv = template->rv;
         list_remove(&entry->lru);
         list_push_back(&cache->lru, &entry->lru);
         return entry;
@@ -126,6 +129,7 @@ static Entry *entry_get(TemplateCache *cache, const KubeObj *template)
     entry = xcalloc(1, sizeof(*entry));
     entry->uid = xstrndup(template->uid.ptr, template->uid.len);
     entry->generation = kube_obj_generation(template);
+    entry->rv = template->rv;
     facts_fill(&entry->facts, template);
     hmap_insert(&cache->by_uid, &entry->node, hash);
     list_push_back(&cache->lru, &entry->lru);

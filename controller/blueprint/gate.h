@@ -11,3 +11,7 @@
  * for when not. */
 bool template_gate_is_open(const View *view, const KubeObj *template, const TemplateFacts *facts,
                            Arena *arena, const char **ret_name);
+
+/* True when this change of a NetworkPolicy may open the gate of the template *ret_template: it is
+ * the template's own now and was not before. */
+bool template_gate_opens(const KubeObj *before, const KubeObj *after, Str *ret_template);

@@ -443,15 +443,25 @@ static void legacy_policy_plan(ClaimPass *pass)
 
 /* Sandboxes that the claim got besides its own, from a controller that did not know of the first.
  * Nobody was ever told their names. They go before anything else, lest one of them be taken for the
- * claim's own after a crash. */
-static void extras_plan(ClaimPass *pass, const KubeObj **extra, size_t n_extra)
+ * claim's own after a crash. Which is the extra one says the claim as the API server has it: one
+ * from an old cache may not know which Sandbox was told to clients. False: it is asked first. */
+static bool extras_plan(ClaimPass *pass, const KubeObj **extra, size_t n_extra)
 {
+    const Facts *facts = pass->view->facts;
+
     for (size_t i = 0; i < n_extra; i++) {
-        if (!kube_obj_deleting(extra[i])) {
-            plan_delete(pass->plan, extra[i]);
+        if (kube_obj_deleting(extra[i])) {
+            continue;
         }
+        if (!facts || !facts_read(facts, KUBE_CLAIM, pass->claim->ns, pass->claim->name)) {
+            plan_read(pass->plan, KUBE_CLAIM, pass->claim->ns, pass->claim->name);
+            return false;
+        }
+        /* As it was seen: somebody may have taken it from the claim since. */
+        plan_if_rv(pass->plan, plan_delete(pass->plan, extra[i]), extra[i]->rv_text);
     }
     plan_next_stage(pass->plan);
+    return true;
 }
 
 void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
@@ -468,7 +478,9 @@ void claim_plan(const View *view, KubeKey key, Arena *arena, Plan *plan)
     }
     pass.additional = json_object_get(spec, "additionalPodMetadata");
     pass.sandbox = claim_find_sandbox(view, claim, arena, &extra, &n_extra);
-    extras_plan(&pass, extra, n_extra);
+    if (!extras_plan(&pass, extra, n_extra)) {
+        return;
+    }
     legacy_policy_plan(&pass);
     at = expires_at(&pass);
     if (at != 0 && view->now_wall_ns >= at) {

@@ -5,6 +5,7 @@
  * woken by pools, templates, policies and members that they could use. A pool of a thousand members
  * must not wake a thousand claims with each of its changes.
  */
+#include "controller/blueprint/gate.h"
 #include "controller/claim/claim.h"
 #include "controller/claim/pass.h"
 #include "controller/keys.h"
@@ -135,11 +136,10 @@ static void map_template(const View *view, const KubeObj *before, const KubeObj 
 
 static void map_policy(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
 {
-    KubeOwner owner;
+    Str template;
 
-    if (!before && after && kube_obj_controller(after, &owner) &&
-        str_eq(owner.kind, STR(KIND_SANDBOX_TEMPLATE))) {
-        wake_template(view, after->ns, owner.name, VIEW_CLAIMS_WAITING, sink);
+    if (template_gate_opens(before, after, &template)) {
+        wake_template(view, after->ns, template, VIEW_CLAIMS_WAITING, sink);
     }
 }
 

@@ -39,7 +39,8 @@
 
 #define EXEC_PLANS_MAX 10
 #define EXEC_TRANSIENT_MAX 5
-#define EXEC_TERMINATING_NS (30 * NS_PER_S) /* between tries in a namespace that goes away */
+#define EXEC_TERMINATING_NS (30 * NS_PER_S)    /* between tries in a namespace that goes away */
+#define EXEC_STATUS_PACE_MAX_NS (1 * NS_PER_S) /* a pool's status waits for its pace no longer */
 #define EXEC_CONTROLLERS_MAX 8
 #define EXEC_REQUEUE_MAX_NS                                                                        \
     (3600 * NS_PER_S)          /* wall clocks jump: look again at least this often                 \
@@ -62,6 +63,9 @@ typedef struct ExecConfig {
     uint64_t seed;
     bool (*may_write)(void *ctx); /* asked before every write; NULL = always */
     void (*on_rival)(void *ctx);  /* a status of ours was written by somebody else; may be NULL */
+    /* An answer shows that the server's versions went back: all caches have to be listed anew. From
+     * inside an answer's callback; may be NULL. */
+    void (*on_went_back)(void *ctx);
     void *ctx;
 } ExecConfig;
 

@@ -45,6 +45,7 @@ static void note_known(ExecCall *call)
 
     kube_obj_unref(call->known);
     call->known = known ? kube_obj_ref(known) : NULL;
+    call->highest = store ? kube_store_highest(store) : 0;
 }
 
 /*
@@ -125,11 +126,20 @@ static ExecOutcome outcome_of(const ExecCall *call, const KubeError *error)
     return outcome;
 }
 
-/* The server has an older version than we had before we asked: its storage went back, and another
- * plan would be made from the same cache until the informer has noticed too. */
+/* The server has an older version than we had before we asked, or has given a new object one that
+ * others had before: its storage went back, and another plan from the same cache would go wrong in
+ * the same way. */
 static bool went_back(const ExecCall *call, const KubeObj *obj)
 {
-    return call->known && str_eq(call->known->uid, obj->uid) && obj->rv < call->known->rv;
+    const Exec *exec = exec_of(call);
+    bool older = call->known && str_eq(call->known->uid, obj->uid) && obj->rv < call->known->rv;
+    bool reused = call->action->verb == PLAN_CREATE && call->outcome == EXEC_DONE && obj->rv != 0 &&
+                  obj->rv <= call->highest;
+
+    if ((older || reused) && exec->config.on_went_back) {
+        exec->config.on_went_back(exec->config.ctx);
+    }
+    return older || reused;
 }
 
 static void on_reread(void *ctx, const KubeError *error, KubeObj *obj)
@@ -237,6 +247,9 @@ static void on_written(void *ctx, const KubeError *error, KubeObj *obj)
             call->reply_rv = xstrndup(obj->rv_text.ptr, obj->rv_text.len);
             facts_drop_read(&call->run->facts, call->action->kind, obj->ns, obj->name);
             learn_object(call, obj);
+        }
+        if (obj && call->action->verb == PLAN_CREATE && went_back(call, obj)) {
+            call->outcome = EXEC_RETRY;
         }
     }
     finish(call, error);

@@ -66,6 +66,7 @@ typedef struct ExecCall {
     bool deferred;        /* left out by coalesce_ns */
     char *reply_rv;       /* resourceVersion of the reply, for rv_of */
     int64_t sent_wall_ns; /* with tracing */
+    uint64_t highest;     /* version that its store had seen then */
     KubeObj *known;       /* what the store had under the name when the request was made; owned */
 } ExecCall;
 

@@ -51,6 +51,34 @@ static void make_plan(ExecRun *run)
     exec->stats.plans++;
 }
 
+static void defer(ExecRun *run, size_t i, uint64_t wait_ns)
+{
+    run->calls[i].deferred = true;
+    if (run->coalesced_for_ns == 0 || wait_ns < run->coalesced_for_ns) {
+        run->coalesced_for_ns = wait_ns;
+    }
+}
+
+/* A pool's pass is not held up by a status that was written often: its refill goes on, the status
+ * alone waits. */
+static void apply_status_pace(ExecRun *run)
+{
+    const Exec *exec = run->exec;
+
+    for (size_t i = 0; i < run->plan.n_actions; i++) {
+        const PlanAction *action = run->plan.actions[i];
+        uint64_t wait = 0;
+
+        if (action->verb == PLAN_PATCH_STATUS && action->kind == KUBE_WARMPOOL) {
+            wait = pace_wait_ns(&exec->pace, action->kind, (KubeKey){action->ns, action->name},
+                                loop_now(exec->config.loop));
+        }
+        if (wait > 0) {
+            defer(run, i, wait < EXEC_STATUS_PACE_MAX_NS ? wait : EXEC_STATUS_PACE_MAX_NS);
+        }
+    }
+}
+
 /* Decides which coalesced actions wait; the wish is forgotten when it is gone or granted. */
 static void apply_coalescing(ExecRun *run)
 {
@@ -70,10 +98,7 @@ static void apply_coalescing(ExecRun *run)
             continue;
         }
         waiting = true;
-        run->calls[i].deferred = true;
-        if (run->coalesced_for_ns == 0 || due - now < run->coalesced_for_ns) {
-            run->coalesced_for_ns = due - now;
-        }
+        defer(run, i, due - now);
     }
     if (!waiting) {
         coalesce_clear(coalesce, run->key);
@@ -110,6 +135,7 @@ static void accept_plan(ExecRun *run)
         run->calls[i] = (ExecCall){.run = run, .action = run->plan.actions[i]};
     }
     apply_coalescing(run);
+    apply_status_pace(run);
 }
 
 /* ---- the end of a pass ---- */
@@ -308,24 +334,32 @@ static unsigned last_stage(const ExecRun *run)
     return n > 0 ? run->plan.actions[n - 1]->stage : 0;
 }
 
-/* How long the objects that the plan writes want to be left alone. A pool's status follows its
- * members, so it is not judged by this. */
+/* How long the objects that the plan writes want to be left alone. A pool is left out, see
+ * apply_status_pace(). */
 static uint64_t pace_of_plan(const ExecRun *run)
 {
     const Exec *exec = run->exec;
     uint64_t now = loop_now(exec->config.loop);
     uint64_t longest = 0;
+    bool hot = false;
 
     for (size_t i = 0; i < run->plan.n_actions; i++) {
         const PlanAction *action = run->plan.actions[i];
         uint64_t wait = 0;
 
-        if (action->verb != PLAN_READ && action->verb != PLAN_EVENT &&
-            action->kind != KUBE_WARMPOOL) {
+        if (action->verb != PLAN_READ && action->verb != PLAN_EVENT) {
             wait =
                 pace_wait_ns(&exec->pace, action->kind, (KubeKey){action->ns, action->name}, now);
         }
-        longest = wait > longest ? wait : longest;
+        hot = hot || wait > 0;
+        if (action->kind != KUBE_WARMPOOL) {
+            longest = wait > longest ? wait : longest;
+        }
+    }
+    /* Written again and again: perhaps by two in turn, who see each other's writes and know better.
+     */
+    if (hot && exec->config.on_rival) {
+        exec->config.on_rival(exec->config.ctx);
     }
     return longest;
 }

@@ -5,6 +5,7 @@
  * template's NetworkPolicy.
  */
 #include "base/clock.h"
+#include "controller/blueprint/gate.h"
 #include "controller/keys.h"
 #include "controller/warmpool/pools.h"
 #include "controller/warmpool/warmpool.h"
@@ -58,11 +59,10 @@ static void map_template(const View *view, const KubeObj *before, const KubeObj 
 
 static void map_policy(const View *view, const KubeObj *before, const KubeObj *after, KeySink *sink)
 {
-    KubeOwner owner;
+    Str template;
 
-    if (!before && after && kube_obj_controller(after, &owner) &&
-        str_eq(owner.kind, STR(KIND_SANDBOX_TEMPLATE))) {
-        wake_pools(view, after->ns, owner.name, sink);
+    if (template_gate_opens(before, after, &template)) {
+        wake_pools(view, after->ns, template, sink);
     }
 }
 

@@ -352,6 +352,7 @@ void kube_watch_on_eof(KubeWatch *watch, uint64_t now_ns)
     }
     CHECK(watch->state == KUBE_WATCH_WATCHING);
     watch->undecodable = 0;
+    watch->probe = true; /* a server that is shut down in good order ends its watches like that */
     if (!watch_end(watch, now_ns)) {
         watch_delay(watch, now_ns, 0);
     }

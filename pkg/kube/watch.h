@@ -20,9 +20,9 @@
  * Duplicate and coalesced events are harmless: consumers compare versions.
  *
  * Versions can go back: an etcd restored from a backup. A server then takes a watch from a version
- * that it has not reached and is silent until it has. So after a failed watch, and after a list
- * that is older than what was seen, the server is asked for its version first (PROBING: a list of
- * one item). Behind twice, KUBE_WATCH_CONFIRM_NS apart - a server that lags has caught up by then -
+ * that it has not reached and is silent until it has. So between two watches, and after a list that
+ * is older than what was seen, the server is asked for its version first (PROBING: a list of one
+ * item). Behind twice, KUBE_WATCH_CONFIRM_NS apart - a server that lags has caught up by then -
  * the next list begins with KUBE_WATCH_REWIND: forget versions.
  */
 #include <stdbool.h>

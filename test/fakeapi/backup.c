@@ -102,6 +102,11 @@ void fakeapi_restore(FakeApi *api, const FakeBackup *backup)
     for (size_t k = 0; k < KUBE_KIND_MAX_; k++) {
         restore_kind(api, k, backup->objects[k]);
     }
+    vec_foreach (&api->objects[KUBE_POD], it) {
+        if (fake_meta(*it, "deletionTimestamp").len > 0) {
+            fake_late_add(api, *it);
+        }
+    }
     fakeapi_cut_watches(api, ECONNRESET);
     loop_timer_arm(api->loop, &api->gc, loop_now(api->loop) + FAKE_GC_DELAY_NS);
 }

@@ -124,6 +124,8 @@ int fake_object_delete(FakeApi *api, const json_t *live, const KubeKind *kind,
                        const json_t *options, FakeAnswer *answer);
 void fake_gc(LoopTimer *timer);
 void fake_late_clear(FakeApi *api);
+/* A Pod goes when its grace period is over. */
+void fake_late_add(FakeApi *api, const json_t *live);
 Str fake_meta(const json_t *object, const char *member);
 
 /* read.c */

@@ -381,7 +381,7 @@ static void pod_on_grace(LoopTimer *timer)
     late_free(late);
 }
 
-static void pod_end_later(FakeApi *api, const json_t *live)
+void fake_late_add(FakeApi *api, const json_t *live)
 {
     LatePod *late = xcalloc(1, sizeof(*late));
     KubeKey key = object_key(live);
@@ -419,7 +419,7 @@ int fake_object_delete(FakeApi *api, const json_t *live, const KubeKind *kind,
     }
     if (foreground || graceful || has_finalizers(live)) {
         if (graceful) {
-            pod_end_later(api, live);
+            fake_late_add(api, live);
         }
         mark_deleted(api, kind, live, foreground);
         fake_answer_object(answer, 200, fake_find(api, kind, key.ns, str_from(name)));

@@ -369,13 +369,14 @@ void link_reset(SimLink *link)
     list_foreach (&link->calls, n) {
         SimCall *call = list_entry(n, SimCall, node);
 
-        if (!call->submitted || (call->inner.stream && call->stuck)) {
+        if (call->inner.stream && call->stuck) {
             continue;
         }
-        if (!call->ended) {
+        loop_timer_disarm(&call->submit); /* on its way: to a server that is not there any more */
+        if (call->submitted && !call->ended) {
             kube_cancel(fakeapi_transport(call->sim->api), &call->inner);
-            call->ended = true;
         }
+        call->ended = true;
         vec_foreach (&call->pieces, it) {
             free(it->text);
         }

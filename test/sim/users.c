@@ -396,6 +396,8 @@ static void create_extra(Users *users, SimKnob knob)
         (int)roll(users, knob, 100), jx_get_str(claim, "metadata", "namespace").ptr,
         jx_get_str(claim, "metadata", "name").ptr, jx_get_str(claim, "metadata", "uid").ptr);
     create(users, text);
+    /* It may become the claim's own, and is given its template's metadata at the next look. */
+    users->sim->lazy = true;
 }
 
 /* ---- a namespace goes ---- */

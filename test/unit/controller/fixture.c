@@ -194,3 +194,11 @@ const KubeObj *fixture_member(Fixture *f, const char *name, const char *node)
         "},'spec':%s,'status':%s}",
         name, pool_hash, facts->ref_hash, facts->hash, facts->pod_hash, name, blueprint, status);
 }
+
+void fixture_confirmed(Fixture *f, KubeKindId kind, const char *name)
+{
+    const KubeObj *obj = view_get(&f->view, kind, STR("a"), str_from(name));
+
+    T_CHECK(obj);
+    facts_add_read(&f->facts, kind, STR("a"), str_from(name), obj);
+}

@@ -37,6 +37,8 @@ const KubeObj *fixture_put(Fixture *f, KubeKindId kind, const char *fmt, ...) PR
 void fixture_delete(Fixture *f, KubeKindId kind, const char *name);
 /* The API server has said that there is no such object. */
 void fixture_absent(Fixture *f, KubeKindId kind, const char *name);
+/* The API server has said in this pass that the object is as the store has it. */
+void fixture_confirmed(Fixture *f, KubeKindId kind, const char *name);
 /* Plans for a/name; the text of plan_dump(), good until the next call. */
 const char *fixture_plan(Fixture *f, FixturePlanFn fn, const char *name);
 /* The first action of this verb and kind in the last plan, NULL = none. */

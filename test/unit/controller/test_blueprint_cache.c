@@ -42,3 +42,28 @@ T_TEST(an_edited_member_is_judged_alone)
     T_CHECK(!template_cache_is_stale(cache, template, plain));
     T_CHECK(template_cache_is_stale(cache, template, edited));
 }
+
+/* Found by the simulator: after a restore from a backup a generation comes again with another spec.
+ */
+T_TEST(a_template_older_than_the_last_one_is_looked_at_anew)
+{
+    AUTO(fixture) Fixture f;
+    TemplateCache *cache;
+    AUTO(kube_obj) KubeObj *later = NULL;
+    const KubeObj *template;
+
+    fixture_init(&f);
+    fixture_pool(&f, 0, "Recreate");
+    cache = pools_templates(f.pools);
+    template = view_get(&f.view, KUBE_TEMPLATE, STR("a"), STR("t"));
+    T_OK(kube_obj_from_text(
+        kube_kind(KUBE_TEMPLATE),
+        STR("{\"metadata\":{\"name\":\"t\",\"namespace\":\"a\",\"uid\":\"uid-t\","
+            "\"generation\":1,\"resourceVersion\":\"900000\"},\"spec\":{"
+            "\"networkPolicyManagement\":\"Unmanaged\"}}"),
+        &later, NULL));
+    T_EQ_STR(template->uid, later->uid);
+    T_EQ_INT(kube_obj_generation(template), kube_obj_generation(later));
+    T_CHECK(!template_cache_get(cache, later)->policy_managed);
+    T_CHECK(template_cache_get(cache, template)->policy_managed);
+}

@@ -32,6 +32,7 @@ T_TEST(a_sandbox_that_nobody_was_told_of_does_not_replace_a_lost_one)
     put_claim(&f, "");
     put_sandbox(&f, "k");
     fixture_absent(&f, KUBE_SANDBOX, "p-1");
+    fixture_confirmed(&f, KUBE_CLAIM, "k");
     (void)fixture_plan(&f, claim_reconciler()->plan, "k");
     action = fixture_action(&f, PLAN_DELETE, KUBE_SANDBOX);
     T_CHECK(action);
@@ -51,6 +52,10 @@ T_TEST(the_sandbox_that_clients_know_stays)
     put_claim(&f, "");
     put_sandbox(&f, "k");
     put_sandbox(&f, "p-1");
+    /* Found by the simulator: a new leader's cache did not know what clients had been told. */
+    (void)fixture_plan(&f, claim_reconciler()->plan, "k");
+    T_EQ_STR(f.dump, "0 read SandboxClaim a/k\n");
+    fixture_confirmed(&f, KUBE_CLAIM, "k");
     (void)fixture_plan(&f, claim_reconciler()->plan, "k");
     T_EQ_INT(fixture_count(&f, PLAN_DELETE, KUBE_SANDBOX), 1);
     action = fixture_action(&f, PLAN_DELETE, KUBE_SANDBOX);

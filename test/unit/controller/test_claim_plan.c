@@ -600,7 +600,9 @@ T_TEST(sandboxes_beyond_the_first_are_given_back)
     put_own(&f, "a1", "", READY_STATUS);
     put_own(&f, "m1", "", READY_STATUS);
     put_claim(&f, BOUND_META, "", BOUND_STATUS);
-    T_EQ_STR(plan(&f), "0 delete Sandbox a/a1 if-uid=uid-a1\n");
+    T_EQ_STR(plan(&f), "0 read SandboxClaim a/k\n");
+    fixture_confirmed(&f, KUBE_CLAIM, "k");
+    T_CONTAINS(plan(&f), "0 delete Sandbox a/a1 if-rv=104 if-uid=uid-a1");
 }
 
 T_TEST(a_deleted_or_deleting_claim_is_left_alone)

@@ -148,6 +148,7 @@ T_TEST(templates_and_policies_wake_what_waits_for_them)
     AUTO(fixture) Fixture f;
     AUTO(kube_obj) KubeObj *first = NULL;
     AUTO(kube_obj) KubeObj *second = NULL;
+    AUTO(kube_obj) KubeObj *orphan = NULL;
     const KubeObj *policy;
 
     fixture_init(&f);
@@ -161,6 +162,14 @@ T_TEST(templates_and_policies_wake_what_waits_for_them)
     WAKES(&f, warmpool_reconciler(), KUBE_TEMPLATE, NULL, first, "p ");
     WAKES(&f, warmpool_reconciler(), KUBE_TEMPLATE, first, NULL, "p ");
     WAKES(&f, warmpool_reconciler(), KUBE_NETPOL, NULL, policy, "p ");
+    T_OK(kube_obj_from_text(kube_kind(KUBE_NETPOL),
+                            STR("{\"metadata\":{\"name\":\"t-network-policy\",\"namespace\":\"a\","
+                                "\"uid\":\"x\",\"resourceVersion\":\"1\"}}"),
+                            &orphan, NULL));
+    WAKES(&f, warmpool_reconciler(), KUBE_NETPOL, orphan, policy, "p "); /* its own again */
+    WAKES(&f, claim_reconciler(), KUBE_NETPOL, orphan, policy, "w0 ");
+    WAKES(&f, warmpool_reconciler(), KUBE_NETPOL, policy, orphan, "");
+    WAKES(&f, warmpool_reconciler(), KUBE_NETPOL, policy, policy, "");
     second = keep(fixture_put(&f, KUBE_TEMPLATE,
                               "{'metadata':{'name':'t','generation':2},'spec':{'podTemplate':"
                               "{'spec':{}}}}"));

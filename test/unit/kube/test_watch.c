@@ -136,7 +136,9 @@ T_TEST(watch_events_and_bookmarks)
     T_EQ_STR(kube_watch_rv(&rig.watch), "50");
     rig.now += 400 * NS_PER_S;
     kube_watch_on_eof(&rig.watch, rig.now);
-    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_WATCH); /* at once */
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_PROBE); /* at once */
+    kube_watch_on_probe(&rig.watch, STR("50"), 0, rig.now);
+    T_EQ_STR(next(&rig).rv, "50");
 }
 
 T_TEST(watch_split_anywhere_gives_the_same)
@@ -164,6 +166,8 @@ T_TEST(watch_half_a_line_at_the_end_is_dropped)
     T_OK(data(&rig, EVENT("ADDED", "b", "11") "{\"type\":\"ADDED\",\"obj", &error));
     rig.now += 2 * NS_PER_S;
     kube_watch_on_eof(&rig.watch, rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("11"), 0, rig.now);
     T_EQ_STR(next(&rig).rv, "11");
     T_OK(data(&rig, EVENT("ADDED", "c", "12"), &error));
     T_EQ_STR(strbuf_str(&rig.log), "+b +c ");
@@ -382,6 +386,8 @@ T_TEST(watch_stream_is_list_and_watch_in_one)
     T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_NOTHING);
     rig.now += 400 * NS_PER_S;
     kube_watch_on_eof(&rig.watch, rig.now);
+    T_EQ_INT(next(&rig).kind, KUBE_WATCH_DO_PROBE);
+    kube_watch_on_probe(&rig.watch, STR("51"), 0, rig.now);
     T_EQ_STR(next(&rig).rv, "51"); /* resumed, not listed */
 }
 
