@@ -12,8 +12,9 @@ typedef struct Best {
     bool placed;   /* its node is known */
 } Best;
 
-/* A member that another pass is about to take, or whose Pod is on its way out: a drained node's
- * Sandboxes stay Ready until the kubelet says otherwise. */
+/* A member that another pass is about to take, or whose Pod is on its way out or marked to be
+ * evicted, preempted or lost with its node (condition DisruptionTarget): a drained node's Sandboxes
+ * stay Ready until the kubelet says otherwise. */
 static bool is_spoken_for(const View *view, Str ns, const Member *member)
 {
     const KubeObj *pod;
@@ -22,7 +23,8 @@ static bool is_spoken_for(const View *view, Str ns, const Member *member)
         return true;
     }
     pod = view_get(view, KUBE_POD, ns, str_from(member->name));
-    return pod && kube_obj_deleting(pod);
+    return pod && (kube_obj_deleting(pod) ||
+                   kube_obj_condition_is(pod, STR("DisruptionTarget"), STR("True")));
 }
 
 /* First member of a list that can be had, and how many that cannot were before it. */

@@ -12,6 +12,7 @@
 #define WATCH_SLACK_NS (30 * NS_PER_S) /* silence beyond timeoutSeconds before we give up */
 /* Silence in a streamed list. A server that took the request for a plain watch is silent for ever.
  */
+#define DOUBT_NS (10 * NS_PER_S) /* for events to explain what a list and we disagree about */
 #define STREAM_STALL_NS (30 * NS_PER_S)
 
 struct KubeInformer {
@@ -32,6 +33,7 @@ struct KubeInformer {
     LoopTimer wait;
     LoopTimer stall;
     LoopTimer resync;
+    LoopTimer doubt;
     KubeInformerStats stats;
 };
 
@@ -93,6 +95,8 @@ static void informer_on_event(KubeWatch *watch, KubeWatchEvent event, KubeObj *o
         if (kube_store_relist_end(informer->store, kube_rv_parse(kube_watch_rv(watch))) ==
             KUBE_STORE_WENT_BACK) {
             kube_watch_distrust(watch);
+        } else if (kube_store_doubts(informer->store)) {
+            loop_timer_arm(informer->loop, &informer->doubt, loop_now(informer->loop) + DOUBT_NS);
         }
         informer->stats.lists++;
         break;
@@ -345,6 +349,16 @@ static void informer_on_resync(LoopTimer *timer)
     informer_arm_resync(informer);
 }
 
+static void informer_on_doubt(LoopTimer *timer)
+{
+    KubeInformer *informer = container_of(timer, KubeInformer, doubt);
+
+    if (kube_store_doubts(informer->store)) {
+        kube_informer_stop(informer);
+        kube_informer_start(informer);
+    }
+}
+
 /* ---- life ---- */
 
 KubeInformer *kube_informer_new(const KubeInformerConfig *config)
@@ -364,6 +378,7 @@ KubeInformer *kube_informer_new(const KubeInformerConfig *config)
     loop_timer_init(&informer->wait, informer_on_wait);
     loop_timer_init(&informer->stall, informer_on_stall);
     loop_timer_init(&informer->resync, informer_on_resync);
+    loop_timer_init(&informer->doubt, informer_on_doubt);
     return informer;
 }
 
@@ -387,6 +402,7 @@ void kube_informer_stop(KubeInformer *informer)
     loop_timer_disarm(&informer->wait);
     loop_timer_disarm(&informer->stall);
     loop_timer_disarm(&informer->resync);
+    loop_timer_disarm(&informer->doubt);
     kube_call_cancel(TAKE(informer->page));
     kube_cancel(kube_api_transport(informer->config.api), &informer->req);
     /* What was running never ends now: a later start begins with a list. */

@@ -39,8 +39,9 @@ struct KubeStoreEntry {
 typedef struct Tombstone {
     HMapNode by_uid;
     ListNode fifo;
-    uint64_t rv; /* nothing up to this version comes back */
-    bool listed; /* the running list had it all the same */
+    uint64_t rv;  /* nothing up to this version comes back */
+    bool listed;  /* the running list had it all the same */
+    bool doubted; /* a complete list had it, and no event has told of its end */
     size_t uid_len;
     char uid[];
 } Tombstone;
@@ -175,7 +176,7 @@ static void tombstone_add(KubeStore *store, Str uid, uint64_t rv)
 
     if (stone) {
         stone->rv = rv;
-        stone->listed = false;
+        stone->listed = stone->doubted = false;
     }
     if (uid.len == 0 || stone) {
         return;
@@ -261,6 +262,10 @@ int kube_store_upsert(KubeStore *store, KubeObj *obj, KubeChangeOrigin origin)
     KubeStoreEntry *entry;
 
     CHECK(!store->telling && obj->kind == store->kind);
+    if (stone && stone->doubted && origin == KUBE_CHANGE_LIST) { /* for the second time: it lives */
+        tombstone_free(store, stone);
+        stone = NULL;
+    }
     store->highest = obj->rv > store->highest ? obj->rv : store->highest;
     if (stone && (obj->rv == 0 || obj->rv <= stone->rv)) {
         stone->listed = stone->listed || origin == KUBE_CHANGE_LIST;
@@ -343,12 +348,27 @@ static bool has_risen(const KubeStore *store, uint64_t list_rv)
     return false;
 }
 
+bool kube_store_doubts(const KubeStore *store)
+{
+    for (ListNode *n = list_first(&store->dead_fifo); n; n = list_next(&store->dead_fifo, n)) {
+        if (list_entry(n, Tombstone, fifo)->doubted) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int kube_store_relist_end(KubeStore *store, uint64_t list_rv)
 {
     bool back = has_risen(store, list_rv);
 
     CHECK(!store->telling);
     store->list_rv = list_rv;
+    list_foreach (&store->dead_fifo, n) {
+        Tombstone *stone = list_entry(n, Tombstone, fifo);
+
+        stone->doubted = stone->listed && stone->rv == UINT64_MAX;
+    }
     list_foreach (&store->all, n) {
         KubeStoreEntry *entry = list_entry(n, KubeStoreEntry, all);
         bool newer =

@@ -104,6 +104,9 @@ void kube_store_relist_begin(KubeStore *store);
  * (etcd restored from a backup). Call kube_store_rewind() and list again.
  */
 int kube_store_relist_end(KubeStore *store, uint64_t list_rv);
+/* True when the last list had an object whose end we know from an answer alone, and no event has
+ * told of that end since: when it stays so for a while, list again - that list is believed. */
+bool kube_store_doubts(const KubeStore *store);
 /* Highest version of an object seen since the start or the last rewind, 0 = none. */
 uint64_t kube_store_highest(const KubeStore *store);
 /* Versions of the server have gone back: what is held stays until the next relist or event, which

@@ -32,6 +32,7 @@
 #define SIM_STEPS_MAX 2000000
 /* A server that lags behind is this far behind at most, in versions and in time. */
 #define SIM_LAG_MAX 60
+#define SIM_NOTICE_NS (20 * NS_PER_S) /* for a restore to be noticed */
 #define SIM_LAG_MAX_NS (3 * NS_PER_S)
 
 /* What may go wrong and what may be done; the table is in knobs.c. */

@@ -5,6 +5,7 @@
 #include "kube/meta.h"
 #include "test/harness/t.h"
 #include "test/unit/controller/bench_exec.h"
+#include "test/unit/controller/fixture.h"
 
 static json_t *pod_body(Str ns, Str name)
 {
@@ -110,4 +111,25 @@ T_TEST(exec_waits_when_the_server_is_older_than_its_cache)
     T_EQ_STR(jx_get_str(fakeapi_get(bench.world.api, KUBE_SANDBOX, "a", "x"), "metadata",
                         "annotations", "note"),
              "x");
+}
+
+/* A status that follows from what was not seen is never written over one that was. */
+T_TEST(statuses_of_pools_and_sandboxes_are_bound_to_what_was_seen)
+{
+    AUTO(fixture) Fixture f;
+    const KubeObj *pool;
+    const KubeObj *sandbox;
+
+    fixture_init(&f);
+    fixture_pool(&f, 1, "");
+    pool = view_get(&f.view, KUBE_WARMPOOL, STR("a"), STR("p"));
+    (void)fixture_plan(&f, warmpool_reconciler()->plan, "p");
+    T_EQ_STR(fixture_action(&f, PLAN_PATCH_STATUS, KUBE_WARMPOOL)->rv, pool->rv_text);
+    sandbox = fixture_put(&f, KUBE_SANDBOX,
+                          "{'metadata':{'name':'s'},'spec':{'operatingMode':'Suspended',"
+                          "'podTemplate':{'spec':{}}}}");
+    fixture_absent(&f, KUBE_POD, "s");
+    fixture_absent(&f, KUBE_SERVICE, "s");
+    (void)fixture_plan(&f, sandbox_reconciler()->plan, "s");
+    T_EQ_STR(fixture_action(&f, PLAN_PATCH_STATUS, KUBE_SANDBOX)->rv, sandbox->rv_text);
 }

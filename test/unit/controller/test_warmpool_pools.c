@@ -117,6 +117,20 @@ T_TEST(members_whose_pod_is_going_are_stepped_over)
     T_EQ_STR(picked_name(&f), "m2");
 }
 
+T_TEST(members_whose_pod_is_marked_for_disruption_are_stepped_over)
+{
+    AUTO(fixture) Fixture f;
+
+    fixture_init(&f);
+    fixture_pool(&f, 2, "");
+    fixture_member(&f, "m1", "n1");
+    fixture_member(&f, "m2", "n1");
+    fixture_put(&f, KUBE_POD,
+                "{'metadata':{'name':'m1','labels':{}},'status':{'conditions':[{'type':'"
+                "DisruptionTarget','status':'True'}]}}");
+    T_EQ_STR(picked_name(&f), "m2");
+}
+
 T_TEST(members_leave_when_they_cannot_be_claimed)
 {
     static const struct {

@@ -351,3 +351,37 @@ T_TEST(store_rewound_takes_what_comes)
     T_EQ_INT(kube_store_count(rig.store, BY_APP, STR("y")), 1);
     T_EQ_INT(upsert(&rig, "a", "1", 1, NULL, KUBE_CHANGE_LIVE), KUBE_STORE_OLD);
 }
+
+T_TEST(store_takes_back_what_lives_after_all)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    T_OK(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIVE));
+    kube_store_forget(rig.store, key("a"), STR("1"));
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIST), KUBE_STORE_DEAD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 8), 0);
+    T_CHECK(kube_store_doubts(rig.store));
+    kube_store_relist_begin(rig.store);
+    T_OK(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIST));
+    T_EQ_INT(kube_store_relist_end(rig.store, 9), 0);
+    T_CHECK(!kube_store_doubts(rig.store) && kube_store_get(rig.store, key("a")));
+}
+
+T_TEST(store_doubt_ends_with_the_event_that_explains_it)
+{
+    AUTO(rig) Rig rig;
+
+    rig_init(&rig);
+    T_OK(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIVE));
+    kube_store_forget(rig.store, key("a"), STR("1"));
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(upsert(&rig, "a", "1", 3, NULL, KUBE_CHANGE_LIST), KUBE_STORE_DEAD);
+    T_EQ_INT(kube_store_relist_end(rig.store, 8), 0);
+    deleted(&rig, "a", "1", 9);
+    T_CHECK(!kube_store_doubts(rig.store));
+    kube_store_relist_begin(rig.store);
+    T_EQ_INT(kube_store_relist_end(rig.store, 10), 0);
+    T_CHECK(!kube_store_get(rig.store, key("a")));
+}
