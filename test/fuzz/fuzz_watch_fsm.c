@@ -62,6 +62,10 @@ static void run_end(Run *run)
         kube_watch_on_eof(&run->watch, 2 * NS_PER_S);
     }
     kube_watch_next(&run->watch, 10000 * NS_PER_S, &action);
+    if (action.kind == KUBE_WATCH_DO_PROBE) { /* between two watches: a server that is not behind */
+        kube_watch_on_probe(&run->watch, STR("18446744073709551615"), 0, 10000 * NS_PER_S);
+        kube_watch_next(&run->watch, 10000 * NS_PER_S, &action);
+    }
     CHECK(action.kind == KUBE_WATCH_DO_WATCH || action.kind == KUBE_WATCH_DO_LIST);
     strbuf_printf(&run->log, "end %d %d " STR_FMT "\n", run->result, (int)action.kind,
                   STR_ARG(kube_watch_rv(&run->watch)));
