@@ -107,20 +107,12 @@ void reload_now(Reload *reload)
     }
 }
 
-/* A file that is away for a moment (being replaced) is no change. */
 static void look(LoopTimer *timer)
 {
     Reload *reload = container_of(timer, Reload, timer);
-    struct stat now;
 
     loop_timer_arm(reload->loop, timer, loop_now(reload->loop) + RELOAD_LOOK_NS);
-    if (stat(reload->running->config, &now) < 0) {
-        return;
-    }
-    if (now.st_ino != reload->seen.st_ino || now.st_dev != reload->seen.st_dev ||
-        now.st_size != reload->seen.st_size || now.st_mtim.tv_sec != reload->seen.st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != reload->seen.st_mtim.tv_nsec) {
-        reload->seen = now;
+    if (file_mark_changed(&reload->seen, reload->running->config)) {
         reload_now(reload);
     }
 }
@@ -136,7 +128,7 @@ void reload_init(Reload *reload, Metrics *metrics)
     reload->results = metrics_counter(metrics, &results);
     reload->latest = *reload->running;
     loop_timer_init(&reload->timer, look);
-    if (file && file[0] && stat(file, &reload->seen) == 0) {
+    if (file && file[0] && file_mark_changed(&reload->seen, file)) {
         loop_timer_arm(reload->loop, &reload->timer, loop_now(reload->loop) + RELOAD_LOOK_NS);
     }
 }

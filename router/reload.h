@@ -6,8 +6,7 @@
  * tuning board; a flag that needs a restart is named in the log and keeps its value; a
  * configuration that is wrong changes nothing.
  */
-#include <sys/stat.h>
-
+#include "base/filemark.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "metrics/metrics.h"
@@ -24,7 +23,7 @@ typedef struct Reload {
     Loop *loop;
     Logger *log;
     LoopTimer timer;
-    struct stat seen;
+    FileMark seen;
     CounterFamily *results;
     void (*on_change)(void *ctx, const RouterOptions *options); /* the board has the new values */
     void *ctx;

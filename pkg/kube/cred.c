@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -16,27 +15,6 @@ static void secret_free(char *text)
     if (text) {
         explicit_bzero(text, strlen(text));
         free(text);
-    }
-}
-
-/* What the kubelet's symlink swap changes, or a rewrite in place. */
-static bool file_changed(const KubeCredFile *file)
-{
-    struct stat st;
-
-    return stat(file->path, &st) == 0 &&
-           (st.st_ino != file->ino || st.st_size != file->size ||
-            (int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec != file->mtime_ns);
-}
-
-static void file_note(KubeCredFile *file)
-{
-    struct stat st;
-
-    if (stat(file->path, &st) == 0) {
-        file->ino = st.st_ino;
-        file->size = st.st_size;
-        file->mtime_ns = (int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec;
     }
 }
 
@@ -68,7 +46,7 @@ static int file_read(KubeCredFile *file, bool is_token, uint64_t *gen, Err *rete
     if (!file->path) {
         return 0;
     }
-    file_note(file); /* before the read: a change in between is seen next time */
+    (void)file_mark_changed(&file->mark, file->path); /* before the read */
     r = kube_file_read(file->path, is_token ? KUBE_TOKEN_MAX : KUBE_PEM_MAX, &text, &len, reterr);
     if (r == 0 && is_token) {
         r = token_check(file, text, reterr);
@@ -102,7 +80,8 @@ static int cred_read(KubeCred *cred, bool all, Err *reterr)
     int result = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        if (files[i].file->path && (all || file_changed(files[i].file))) {
+        if (files[i].file->path &&
+            (all || file_mark_changed(&files[i].file->mark, files[i].file->path))) {
             int r = file_read(files[i].file, files[i].is_token, files[i].gen,
                               result < 0 ? NULL : reterr);
 

@@ -7,9 +7,9 @@
  * new header from the next request on) and tls_gen (new connections are needed).
  */
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/err.h"
+#include "base/filemark.h"
 #include "kube/config.h"
 
 #define KUBE_CRED_CHECK_NS (5ull * 1000000000ull) /* stat() at most this often */
@@ -18,9 +18,7 @@
 typedef struct KubeCredFile {
     const char *path; /* of the config; NULL = inline or absent */
     char *text;       /* content in use, NULL when there is none */
-    ino_t ino;
-    off_t size;
-    int64_t mtime_ns;
+    FileMark mark;
 } KubeCredFile;
 
 typedef struct KubeCred {
