@@ -128,17 +128,13 @@ static int mint(const TokenOptions *options)
 
 static int load_keys(const TokenOptions *options, TokenKeys *keys, Err *reterr)
 {
-    AUTO(strbuf) StrBuf secret = STRBUF_INIT(TOKEN_FILE_MAX);
-    AUTO(strbuf) StrBuf set = STRBUF_INIT(TOKEN_FILE_MAX);
     int r = 0;
 
     if (options->secret_file[0]) {
-        r = token_file_read(options->secret_file, true, &secret, reterr);
-        r = r < 0 ? r : token_keys_add_secret(keys, strbuf_str(&secret), reterr);
+        r = token_keys_add_secret_file(keys, options->secret_file, true, reterr);
     }
     if (r == 0 && options->set_file[0]) {
-        r = token_file_read(options->set_file, false, &set, reterr);
-        r = r < 0 ? r : token_keys_add_set(keys, strbuf_str(&set), reterr);
+        r = token_keys_add_set_file(keys, options->set_file, reterr);
     }
     return r;
 }

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/check.h"
+#include "base/filemark.h"
 #include "base/mem.h"
 
 struct AuthzKeys {
@@ -14,25 +14,21 @@ struct AuthzKeys {
     pthread_rwlock_t lock;
     TokenKeys *keys; /* under the lock */
     LoopTimer timer;
-    struct stat seen[2];
+    FileMark seen[2];
     CounterFamily *reloads;
 };
 
 static int load(const AuthzKeysConfig *config, TokenKeys **ret, Err *reterr)
 {
     AUTO(token_keys) TokenKeys *keys = token_keys_new();
-    AUTO(strbuf) StrBuf secret = STRBUF_INIT(TOKEN_FILE_MAX);
-    AUTO(strbuf) StrBuf set = STRBUF_INIT(TOKEN_FILE_MAX);
     int r = 0;
 
     if (config->secret_file[0]) {
-        r = token_file_read(config->secret_file, false, &secret, reterr);
-        r = r < 0 ? r : token_keys_add_secret(keys, strbuf_str(&secret), reterr);
+        r = token_keys_add_secret_file(keys, config->secret_file, false, reterr);
         r = r < 0 ? err_wrap(reterr, "--authz-scoped-token-secret-file: ") : 0;
     }
     if (r == 0 && config->set_file[0]) {
-        r = token_file_read(config->set_file, false, &set, reterr);
-        r = r < 0 ? r : token_keys_add_set(keys, strbuf_str(&set), reterr);
+        r = token_keys_add_set_file(keys, config->set_file, reterr);
         r = r < 0 ? err_wrap(reterr, "--authz-scoped-token-verification-keys-file: ") : 0;
     }
     if (r == 0) {
@@ -41,19 +37,9 @@ static int load(const AuthzKeysConfig *config, TokenKeys **ret, Err *reterr)
     return r;
 }
 
-static bool changed(const char *path, struct stat *seen)
+static bool changed(const char *path, FileMark *mark)
 {
-    struct stat now;
-    bool same;
-
-    if (!path[0] || stat(path, &now) < 0) {
-        return false; /* away for a moment, while it is replaced */
-    }
-    same = now.st_ino == seen->st_ino && now.st_dev == seen->st_dev &&
-           now.st_size == seen->st_size && now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
-           now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
-    *seen = now;
-    return !same;
+    return path[0] && file_mark_changed(mark, path);
 }
 
 static bool any_changed(AuthzKeys *keys)

@@ -176,3 +176,19 @@ int token_file_read(const char *path, bool secret, StrBuf *out, Err *reterr)
     out->ptr[out->len] = '\0';
     return 0;
 }
+
+int token_keys_add_secret_file(TokenKeys *keys, const char *path, bool secret, Err *reterr)
+{
+    AUTO(strbuf) StrBuf text = STRBUF_INIT(TOKEN_FILE_MAX);
+    int r = token_file_read(path, secret, &text, reterr);
+
+    return r < 0 ? r : token_keys_add_secret(keys, strbuf_str(&text), reterr);
+}
+
+int token_keys_add_set_file(TokenKeys *keys, const char *path, Err *reterr)
+{
+    AUTO(strbuf) StrBuf text = STRBUF_INIT(TOKEN_FILE_MAX);
+    int r = token_file_read(path, false, &text, reterr);
+
+    return r < 0 ? r : token_keys_add_set(keys, strbuf_str(&text), reterr);
+}

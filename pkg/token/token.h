@@ -85,5 +85,8 @@ bool token_kid_is_valid(Str kid); /* letters, digits, - and _ */
  * belongs to this user; files of a mounted Secret belong to root and are taken as they are.
  */
 int token_file_read(const char *path, bool secret, StrBuf *out, Err *reterr);
+/* The two of above from a file; errors of both. */
+int token_keys_add_secret_file(TokenKeys *keys, const char *path, bool secret, Err *reterr);
+int token_keys_add_set_file(TokenKeys *keys, const char *path, Err *reterr);
 
 DEFINE_AUTO_PTR(token_keys, TokenKeys, token_keys_free)
