@@ -8,13 +8,13 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "router/mailbox.h"
 
 typedef enum DnsState {
     DNS_QUEUED,
@@ -36,8 +36,7 @@ struct DnsQuery {
 
 struct DnsInbox {
     Dns *dns;
-    LoopWake wake;
-    List answers;
+    Mailbox box;
     size_t running; /* queries with a thread: the inbox must outlive them */
 };
 
@@ -89,8 +88,7 @@ static void answer(Dns *dns, DnsQuery *query)
         return;
     }
     query->state = DNS_ANSWERED;
-    list_push_back(&query->inbox->answers, &query->node);
-    loop_wake_signal(&query->inbox->wake);
+    mailbox_post(&query->inbox->box, &query->node);
     pthread_cond_broadcast(&dns->idle);
 }
 
@@ -165,30 +163,16 @@ Dns *dns_free(Dns *dns)
     return NULL;
 }
 
-static DnsQuery *next_answer(DnsInbox *inbox)
+static void deliver(ListNode *node)
 {
-    ListNode *node;
+    DnsQuery *query = list_entry(node, DnsQuery, node);
+    DnsFn fn = query->fn;
+    void *ctx = query->ctx;
+    Address address = query->address;
+    int error = query->error;
 
-    pthread_mutex_lock(&inbox->dns->lock);
-    node = list_pop_front(&inbox->answers);
-    pthread_mutex_unlock(&inbox->dns->lock);
-    return node ? list_entry(node, DnsQuery, node) : NULL;
-}
-
-static void on_answers(LoopWake *wake)
-{
-    DnsInbox *inbox = container_of(wake, DnsInbox, wake);
-    DnsQuery *query;
-
-    while ((query = next_answer(inbox))) {
-        DnsFn fn = query->fn;
-        void *ctx = query->ctx;
-        Address address = query->address;
-        int error = query->error;
-
-        free(query);
-        fn(ctx, error, &address);
-    }
+    free(query);
+    fn(ctx, error, &address);
 }
 
 DnsInbox *dns_inbox_new(Dns *dns, Loop *loop)
@@ -196,8 +180,7 @@ DnsInbox *dns_inbox_new(Dns *dns, Loop *loop)
     DnsInbox *inbox = xcalloc(1, sizeof(*inbox));
 
     inbox->dns = dns;
-    list_init(&inbox->answers);
-    CHECK(loop_wake_init(loop, &inbox->wake, on_answers) == 0);
+    mailbox_init(&inbox->box, loop, &dns->lock, NULL, deliver);
     return inbox;
 }
 
@@ -210,9 +193,8 @@ DnsInbox *dns_inbox_free(DnsInbox *inbox)
     while (inbox->running > 0) {
         pthread_cond_wait(&inbox->dns->idle, &inbox->dns->lock);
     }
-    CHECK(list_is_empty(&inbox->answers));
     pthread_mutex_unlock(&inbox->dns->lock);
-    loop_wake_deinit(&inbox->wake);
+    mailbox_deinit(&inbox->box);
     free(inbox);
     return NULL;
 }

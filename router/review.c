@@ -25,28 +25,15 @@ static void free_query(ReviewQuery *query)
 
 /* ---- answers, any thread ---- */
 
-static void on_answers(LoopWake *bell)
+static void deliver(ListNode *node)
 {
-    ReviewInbox *inbox = container_of(bell, ReviewInbox, bell);
-    Review *review = inbox->review;
+    ReviewQuery *query = list_entry(node, ReviewQuery, node);
+    ReviewFn fn = query->fn;
+    void *ctx = query->ctx;
+    ReviewVerdict verdict = query->verdict;
 
-    for (;;) {
-        pthread_mutex_lock(&review->lock);
-        ListNode *node = list_pop_front(&inbox->answers);
-
-        review->n_queries -= node != NULL;
-        pthread_mutex_unlock(&review->lock);
-        if (!node) {
-            return;
-        }
-        ReviewQuery *query = list_entry(node, ReviewQuery, node);
-        ReviewFn fn = query->fn;
-        void *ctx = query->ctx;
-        ReviewVerdict verdict = query->verdict;
-
-        free_query(query);
-        fn(ctx, verdict);
-    }
+    free_query(query);
+    fn(ctx, verdict);
 }
 
 ReviewInbox *review_inbox_new(Review *review, Loop *loop)
@@ -55,16 +42,14 @@ ReviewInbox *review_inbox_new(Review *review, Loop *loop)
 
     inbox->review = review;
     inbox->loop = loop;
-    list_init(&inbox->answers);
-    CHECK(loop_wake_init(loop, &inbox->bell, on_answers) == 0);
+    mailbox_init(&inbox->box, loop, &review->lock, &review->n_queries, deliver);
     return inbox;
 }
 
 ReviewInbox *review_inbox_free(ReviewInbox *inbox)
 {
     if (inbox) {
-        CHECK(list_is_empty(&inbox->answers));
-        loop_wake_deinit(&inbox->bell);
+        mailbox_deinit(&inbox->box);
         free(inbox);
     }
     return NULL;
@@ -166,8 +151,7 @@ void review_cancel(ReviewQuery *query)
 static void answer(ReviewQuery *query, ReviewVerdict verdict)
 {
     query->verdict = verdict;
-    list_push_back(&query->inbox->answers, &query->node);
-    loop_wake_signal(&query->inbox->bell);
+    mailbox_post(&query->inbox->box, &query->node);
 }
 
 static void on_done(KubeRequest *req, const KubeResult *result);

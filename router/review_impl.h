@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* Private to review*.c. */
-#include <pthread.h>
-
 #include "base/hmap.h"
+#include "router/mailbox.h"
 #include "router/review.h"
 
 #define REVIEW_KEY_SIZE 32
@@ -61,8 +60,7 @@ struct ReviewQuery {
 struct ReviewInbox {
     Review *review;
     Loop *loop;
-    LoopWake bell;
-    List answers;
+    Mailbox box;
 };
 
 struct Review {

@@ -2,7 +2,6 @@
 /* See wake.h. */
 #include "router/wake.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/hmap.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "router/mailbox.h"
 
 #define LABEL_MAX 63
 #define COMPLAIN_NS (60 * NS_PER_S) /* between two lines about the API server */
@@ -28,8 +28,7 @@ struct WakeQuery {
 
 struct WakeInbox {
     Wake *wake;
-    LoopWake bell;
-    List answers;
+    Mailbox box;
 };
 
 /* The main thread's, but for `queries`. */
@@ -66,28 +65,15 @@ static const char *const state_names[] = {"untold", "unknown", "suspended", "exp
 
 /* ---- answers, any thread ---- */
 
-static void on_answers(LoopWake *bell)
+static void deliver(ListNode *node)
 {
-    WakeInbox *inbox = container_of(bell, WakeInbox, bell);
-    Wake *wake = inbox->wake;
+    WakeQuery *query = list_entry(node, WakeQuery, node);
+    WakeFn fn = query->fn;
+    void *ctx = query->ctx;
+    WakeState state = query->state;
 
-    for (;;) {
-        pthread_mutex_lock(&wake->lock);
-        ListNode *node = list_pop_front(&inbox->answers);
-
-        wake->n_queries -= node != NULL;
-        pthread_mutex_unlock(&wake->lock);
-        if (!node) {
-            return;
-        }
-        WakeQuery *query = list_entry(node, WakeQuery, node);
-        WakeFn fn = query->fn;
-        void *ctx = query->ctx;
-        WakeState state = query->state;
-
-        free(query);
-        fn(ctx, state);
-    }
+    free(query);
+    fn(ctx, state);
 }
 
 WakeInbox *wake_inbox_new(Wake *wake, Loop *loop)
@@ -95,16 +81,14 @@ WakeInbox *wake_inbox_new(Wake *wake, Loop *loop)
     WakeInbox *inbox = xcalloc(1, sizeof(*inbox));
 
     inbox->wake = wake;
-    list_init(&inbox->answers);
-    CHECK(loop_wake_init(loop, &inbox->bell, on_answers) == 0);
+    mailbox_init(&inbox->box, loop, &wake->lock, &wake->n_queries, deliver);
     return inbox;
 }
 
 WakeInbox *wake_inbox_free(WakeInbox *inbox)
 {
     if (inbox) {
-        CHECK(list_is_empty(&inbox->answers));
-        loop_wake_deinit(&inbox->bell);
+        mailbox_deinit(&inbox->box);
         free(inbox);
     }
     return NULL;
@@ -173,8 +157,7 @@ static void answer_one(WakeQuery *query, WakeState state)
 {
     list_remove(&query->node);
     query->state = state;
-    list_push_back(&query->inbox->answers, &query->node);
-    loop_wake_signal(&query->inbox->bell);
+    mailbox_post(&query->inbox->box, &query->node);
 }
 
 static void answer(Name *name)
@@ -314,12 +297,12 @@ static Name *take_one(Wake *wake, bool *ret_more)
     }
     query = list_entry(node, WakeQuery, node);
     name = get_name(wake, query->ns, query->name);
-    list_push_back(name ? &name->queries : &query->inbox->answers, &query->node);
     if (!name) {
         query->state = WAKE_UNTOLD;
-        loop_wake_signal(&query->inbox->bell);
+        mailbox_post(&query->inbox->box, &query->node);
         return NULL;
     }
+    list_push_back(&name->queries, &query->node);
     name->may_wake |= query->may_wake;
     return name;
 }
