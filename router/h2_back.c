@@ -58,21 +58,6 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *frame,
-                             const uint8_t *name, size_t namelen, const uint8_t *value,
-                             size_t valuelen, uint8_t flags, void *ctx)
-{
-    UNUSED(session);
-    UNUSED(frame);
-    UNUSED(name);
-    UNUSED(namelen);
-    UNUSED(value);
-    UNUSED(valuelen);
-    UNUSED(flags);
-    UNUSED(ctx);
-    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-}
-
 static void block_complete(H2Back *h2, bool ended)
 {
     Back *back = h2->back;
@@ -191,7 +176,7 @@ static void make_session(H2Back *h2)
     CHECK(r == 0);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-    nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, on_invalid_header);
+    nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, h2_head_on_invalid);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);

@@ -35,6 +35,21 @@ static void fail(H2Head *head, int error, const char *text)
     }
 }
 
+int h2_head_on_invalid(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                       size_t namelen, const uint8_t *value, size_t valuelen, uint8_t flags,
+                       void *ctx)
+{
+    UNUSED(session);
+    UNUSED(frame);
+    UNUSED(name);
+    UNUSED(namelen);
+    UNUSED(value);
+    UNUSED(valuelen);
+    UNUSED(flags);
+    UNUSED(ctx);
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
 void h2_head_clear(H2Head *head, BufPool *pool)
 {
     buf_release(pool, &head->fields);

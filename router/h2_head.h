@@ -50,6 +50,11 @@ void h2_head_clear(H2Head *head, BufPool *pool);
 /* Failures are kept in head->error: -EBADMSG (400), -E2BIG (431). Pseudo fields are refused when
  * `trailers`. */
 void h2_head_add(H2Head *head, BufPool *pool, Str name, Str value, bool trailers);
+/* The library's callback for a field it finds malformed, which would else be left out silently: the
+ * stream is reset. */
+int h2_head_on_invalid(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                       size_t namelen, const uint8_t *value, size_t valuelen, uint8_t flags,
+                       void *ctx);
 /* Appends the head of a request to `out`. ended: no body follows. 0, or head->error, or -EOPNOTSUPP
  * (501); head->text says why. */
 int h2_head_request(H2Head *head, BufPool *pool, bool ended, Buf *out);
