@@ -20,6 +20,7 @@ static void signals_ready(LoopIo *io, uint32_t events)
 int signals_init(Signals *signals, Loop *loop, const int *signos, SignalsFn fn)
 {
     sigset_t mask;
+    sigset_t old;
     int fd;
     int r;
 
@@ -29,7 +30,7 @@ int signals_init(Signals *signals, Loop *loop, const int *signos, SignalsFn fn)
     }
     *signals = (Signals){.fn = fn};
     signal(SIGPIPE, SIG_IGN);
-    r = pthread_sigmask(SIG_BLOCK, &mask, &signals->old_mask);
+    r = pthread_sigmask(SIG_BLOCK, &mask, &old);
     if (r != 0) {
         return -r;
     }
@@ -39,7 +40,7 @@ int signals_init(Signals *signals, Loop *loop, const int *signos, SignalsFn fn)
         if (fd >= 0) {
             close(fd);
         }
-        pthread_sigmask(SIG_SETMASK, &signals->old_mask, NULL);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     return r;
 }
@@ -51,6 +52,5 @@ void signals_deinit(Signals *signals)
 
         loop_io_remove(&signals->io);
         close(fd);
-        pthread_sigmask(SIG_SETMASK, &signals->old_mask, NULL);
     }
 }

@@ -2,7 +2,8 @@
 #pragma once
 /*
  * Signals as loop events (signalfd). Blocks the given signals in the calling thread: set it up
- * before threads start. The mask from before is restored by signals_deinit().
+ * before threads start. They stay blocked after signals_deinit(): a program that is about to exit
+ * is not killed by a signal that comes late.
  */
 #include <signal.h>
 
@@ -13,7 +14,6 @@ typedef void (*SignalsFn)(Signals *signals, int signo);
 
 struct Signals {
     LoopIo io;
-    sigset_t old_mask;
     SignalsFn fn;
 };
 

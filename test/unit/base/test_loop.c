@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -200,6 +201,30 @@ static void on_signal(Signals *signals, int signo)
 
     p->last = signo;
     loop_stop(p->loop, 0);
+}
+
+/* Found by a router that was told twice to go: the second signal met it between this and its exit.
+ */
+T_TEST(a_signal_after_the_end_kills_nobody)
+{
+    int status;
+    pid_t child = fork();
+
+    T_CHECK(child >= 0);
+    if (child == 0) {
+        Loop *loop;
+        SignalProbe p = {0};
+
+        if (loop_new(clock_system(), &loop) != 0 ||
+            signals_init(&p.signals, loop, (const int[]){SIGTERM, 0}, on_signal) != 0) {
+            _exit(1);
+        }
+        signals_deinit(&p.signals);
+        loop_free(loop);
+        _exit(raise(SIGTERM));
+    }
+    T_EQ_INT(waitpid(child, &status, 0), child);
+    T_EQ_INT(status, 0);
 }
 
 T_TEST(signals_arrive_as_events)
